@@ -32,6 +32,7 @@ export {
   refusePersona,
 } from "./commands/settings.ts";
 export { describeAlternatives, describeMode, describeSchedule, givenUpText } from "./describe.ts";
+export { asksForSkill } from "./commands/skills.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry } from "./describe.ts";
 export { isCostlyMarkdown } from "./costly-markdown.ts";

@@ -122,6 +122,12 @@ export const commands = [
     { aliases: ["projects"], example: "/project Tides" },
   ),
   define(
+    "skill",
+    optionalText("name and task"),
+    "List the skills of this session, or use one. /NAME does the same for a skill that no command is called like.",
+    { aliases: ["skills"], example: "/skill deploy to staging" },
+  ),
+  define(
     "memory",
     optionalText("words"),
     "Show what is remembered about you, or search it. /memory add TEXT adds a fact, /memory forget WORDS deletes one.",

@@ -15,6 +15,7 @@ import type {
   ScheduleView,
   SearchHitView,
   SessionMode,
+  SessionSkillsView,
   SessionView,
   UsageTotalsView,
   MessageId,
@@ -114,6 +115,12 @@ export type CommandAnswer =
       readonly projects: readonly ProjectView[];
       /** The name of the one that the session belongs to. */
       readonly current: string | null;
+    }
+  | {
+      readonly kind: "skills";
+      readonly skills: SessionSkillsView["available"];
+      /** How many of the workspace nobody has decided about. */
+      readonly waiting: number;
     }
   | { readonly kind: "title"; readonly title: string | null }
   | {

@@ -21,6 +21,7 @@ import {
   readOrSetTitle,
   readUsage,
 } from "./settings.ts";
+import { listOrUseSkill } from "./skills.ts";
 import {
   newSession,
   branch,
@@ -93,6 +94,7 @@ const sessionCommands: Record<
   model: readOrSetModel,
   mode: readOrSetMode,
   persona: readOrSetPersona,
+  skill: listOrUseSkill,
   project: readOrSetProject,
   processes: listOrStopProcesses,
   status: sessionStatus,

@@ -62,6 +62,7 @@ import type { Toolset } from "./toolset.ts";
 import { readAttachedTexts } from "./documents/attachment-text.ts";
 import { saveAttachments } from "./workspace/attachments.ts";
 import { createModeLimit } from "../rights/session-modes.ts";
+import { owner as operator } from "../server/auth/authenticator.ts";
 import { openRightsResolver, type RightsResolver } from "../rights/resolve-rights.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
@@ -197,6 +198,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   }
   const skills = openSkills({
     home: home.value,
+    operator,
     register: store.register,
     workspaces,
     mayUse: (whose) => mayReadMemory(store, rights, whose),

@@ -30,6 +30,7 @@ import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
 import { createSummariser } from "../../src/agent/compaction.ts";
 import { openFactStore } from "../../src/agent/memory/fact-store.ts";
 import { openPersonaStore } from "../../src/agent/instructions/persona-store.ts";
+import { openSkills } from "../../src/agent/skills/skills.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openApiKeys } from "../../src/server/auth/api-keys.ts";
@@ -182,6 +183,13 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const authenticator = createAuthenticator({ token, store, apiKeys });
   const passwords = home === undefined ? {} : { passwords: createPasswords(memoryRows()) };
   const personas = openPersonaStore({ register: store.register, home });
+  const skills = openSkills({
+    home: ownHome,
+    operator: ownerId.parse("owner"),
+    register: store.register,
+    workspaces: toolset.workspaces,
+    mayUse: async () => true,
+  });
   const pageSettings = createPageSettings(defaultConfig(), store);
   const apiDeps = {
     apiKeys,
@@ -218,6 +226,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
       notes: noTexts,
     }),
     personas,
+    skills,
     facts: openFactStore({ register: store.register, home }),
     authenticator,
     ...passwords,

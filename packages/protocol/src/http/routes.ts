@@ -1,6 +1,7 @@
 import { guidanceRoutes } from "./agent/guidance.ts";
 import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
+import { skillRoutes } from "./agent/skills.ts";
 import { projectFileRoutes } from "./agent/project-files.ts";
 import { projectRoutes } from "./agent/projects.ts";
 import { webSearchRoutes } from "./agent/web-search.ts";
@@ -95,6 +96,7 @@ export {
   maxProjectFiles,
   type ProjectFileView,
 } from "./agent/project-files.ts";
+export type { SessionSkillsView, SkillView, SkippedSkillView } from "./agent/skills.ts";
 export type { ProfileView } from "./rights.ts";
 export {
   type PageSettingName,
@@ -130,6 +132,7 @@ export const routes = {
   ...personaRoutes,
   ...projectRoutes,
   ...projectFileRoutes,
+  ...skillRoutes,
   ...settingRoutes,
   ...webSearchRoutes,
   ...trashRoutes,

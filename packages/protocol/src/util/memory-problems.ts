@@ -1,4 +1,4 @@
-/** Problems with facts, custom instructions, guidance, personas and projects. */
+/** Problems with facts, custom instructions, skills, guidance, personas and projects. */
 export const memoryProblems = {
   fact_not_found: {
     status: 404,
@@ -14,6 +14,21 @@ export const memoryProblems = {
     status: 409,
     title: "Your instructions were changed in the meantime.",
     next: "Read them again, and change what they say now.",
+  },
+  skill_not_found: {
+    status: 404,
+    title: "There is no such skill.",
+    next: "Read the skills again and choose one of them.",
+  },
+  skill_not_installed: {
+    status: 409,
+    title: "This skill was not installed by Holdfast.",
+    next: "Delete its folder yourself, or switch it off.",
+  },
+  skill_changed: {
+    status: 409,
+    title: "The skill's files were changed in the meantime.",
+    next: "Read it again, and decide about what it says now.",
   },
   guidance_changed: {
     status: 409,

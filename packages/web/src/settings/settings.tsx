@@ -10,6 +10,7 @@ import { GuidanceSettings } from "./agent/guidance.tsx";
 import { InstructionsSettings } from "./agent/instructions.tsx";
 import { PersonaSettings } from "./agent/personas.tsx";
 import { ProjectSettings } from "./agent/projects.tsx";
+import { SkillSettings } from "./agent/skills.tsx";
 import { TimeZoneSetting } from "./agent/time-zone.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
 import { Approvals } from "./approvals.tsx";
@@ -104,6 +105,7 @@ function SectionContent({ section }: { section: SettingsSection }) {
           <InstructionsSettings />
           <PersonaSettings />
           <ProjectSettings />
+          <SkillSettings />
           <GuidanceSettings />
           <TimeZoneSetting />
         </>

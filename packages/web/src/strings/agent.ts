@@ -137,6 +137,7 @@ export const agentStrings = {
       files: "Project files",
       environment: "Folder and system",
       workspace: "Folder instructions",
+      skills: "Skills",
       memory: "What is known about you",
     },
   },

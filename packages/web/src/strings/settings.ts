@@ -22,6 +22,7 @@ const prefixCauses: Readonly<Record<string, string>> = {
   clear: " because the conversation was cleared.",
   model: " because another model answers.",
   persona: " because the persona changed.",
+  skills: " because the skills changed.",
   workspace: " because the folder or its instructions changed.",
   mcp: " because the tools of an MCP server changed.",
   first: " because this is its first request.",

@@ -8,6 +8,7 @@ import { settingsStrings } from "./settings.ts";
 import { filesStrings } from "./files.ts";
 import { featuresStrings } from "./features.ts";
 import { hostSettingsStrings } from "./host-settings.ts";
+import { skillsStrings } from "./skills.ts";
 import { talkStrings } from "./talk.ts";
 import { usageStrings } from "./usage.ts";
 
@@ -20,6 +21,7 @@ export const strings = {
   ...featuresStrings,
   ...mcpStrings,
   ...agentStrings,
+  ...skillsStrings,
   ...memoryStrings,
   ...filesStrings,
   ...schedulesStrings,

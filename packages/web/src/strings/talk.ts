@@ -312,6 +312,7 @@ export const talkStrings = {
       title: "Title",
       persona: "Persona",
       project: "Project",
+      skills: "Skills",
     },
     allFacts: (total: number) =>
       total === 0 ? "Memory settings" : `All ${total.toLocaleString()} facts`,

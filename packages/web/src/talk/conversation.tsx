@@ -9,6 +9,7 @@ import {
 } from "@holdfast/protocol";
 import { lazy, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
+import { SkillQuestion } from "./composer/skill-trust.tsx";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
 import { SessionModel } from "../models/session-model.tsx";
 import { sessionActions } from "../sessions/session-actions.ts";
@@ -179,6 +180,7 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
               <HiddenVersion key={version} state={state} version={version} />
             )}
             {state !== null && <WorkspaceQuestion id={id} />}
+            {state !== null && <SkillQuestion id={id} />}
             {state !== null && (
               <RunStatus state={state} isConnected={!isDisconnected} retryAt={view.retryAt} />
             )}
@@ -188,6 +190,7 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
             ) : (
               <Composer
                 draftName={id}
+                session={id}
                 model={state?.session.model ?? null}
                 isRunning={run !== null}
                 onSend={(content) => {

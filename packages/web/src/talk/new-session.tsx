@@ -81,6 +81,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
       <div className="dock">
         <Composer
           draftName="new"
+          session={null}
           model={model}
           isRunning={false}
           onSend={startSession}

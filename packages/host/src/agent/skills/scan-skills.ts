@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { isUtf8 } from "node:buffer";
 import { basename, join } from "node:path";
 
+import { inspectFile } from "./inspect-skill.ts";
 import { Jail } from "../workspace/jail.ts";
 import { parseSkill, skillFile, type SkillText } from "./parse-skill.ts";
 
@@ -106,6 +107,9 @@ function sizeOf({ files }: Pick<ScannedSkill, "files">): number {
   return files.reduce((sum, { size }) => sum + size, 0);
 }
 
+/** What a person is shown at most of what looks suspicious. */
+const maxFindings = 40;
+
 export type SkillRead =
   | { readonly ok: true; readonly skill: ScannedSkill }
   | { readonly ok: false; readonly reason: string };
@@ -115,6 +119,7 @@ export async function readSkillFolder(root: string, base = ""): Promise<SkillRea
   const jail = await Jail.open(root);
   if (!jail.ok) return { ok: false, reason: jail.refusal.message };
   const files: SkillFile[] = [];
+  const found: string[] = [];
   let text: Buffer | null = null;
   let bytes = 0;
 
@@ -140,6 +145,8 @@ export async function readSkillFolder(root: string, base = ""): Promise<SkillRea
       if (bytes > scanLimits.bytes)
         return `It is larger than ${scanLimits.bytes / 1024 / 1024} MiB.`;
       files.push(read.file);
+      if (found.length < maxFindings)
+        found.push(...inspectFile(inner, read.content, read.file.executable));
       if (inner === skillFile) text = read.content;
     }
     return null;
@@ -151,7 +158,8 @@ export async function readSkillFolder(root: string, base = ""): Promise<SkillRea
   const parsed = await parseSkill(Buffer.from(text).toString("utf8"), basename(join(root, base)));
   if (!parsed.ok) return parsed;
   files.sort((a, b) => (a.path < b.path ? -1 : 1));
-  const skill = { ...parsed.skill, root, path: base, files, hash: hashOfFiles(files) };
+  const warnings = [...parsed.skill.warnings, ...found.slice(0, maxFindings)];
+  const skill = { ...parsed.skill, warnings, root, path: base, files, hash: hashOfFiles(files) };
   return { ok: true, skill };
 }
 

@@ -32,13 +32,14 @@ const inWorkspace = ".claude/skills/deploy";
 async function open({ mayUse = true } = {}) {
   const home = join(folder, ".holdfast");
   const workspaces = openWorkspaces({ home, roots: [folder] }, store);
+  const { owner, session } = await openTestSession(store, { workspace: join(folder, "project") });
   const skills = openSkills({
     home,
+    operator: owner,
     register: store.register,
     workspaces,
     mayUse: async () => mayUse,
   });
-  const { owner, session } = await openTestSession(store, { workspace: join(folder, "project") });
   const whose = { owner, session };
   const bodies = async () => (await skills.available(whose)).map(({ body }) => body);
   async function decide(decision: "trusted" | "refused", path = inWorkspace) {

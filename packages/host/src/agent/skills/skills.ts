@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { shortHash, type Register } from "@holdfast/engine";
@@ -55,6 +57,8 @@ export interface Skills {
   /** The workspace's, with those that nobody has trusted; `null` if there is no such session. */
   listWorkspace(whose: SessionRef): Promise<(SkillList & { readonly folder: string }) | null>;
   switch(owner: OwnerId, name: string, to: "on" | "off"): Promise<"kept" | "not_found">;
+  /** Deletes an installed skill with its files. */
+  remove(owner: OwnerId, name: string): Promise<"removed" | "not_found" | "not_installed">;
   /** Applies to exactly this content. */
   decide(
     whose: SessionRef,
@@ -63,6 +67,8 @@ export interface Skills {
 }
 
 export interface SkillsDeps {
+  /** Whose the skills on this host are. Other owners have those of their workspaces alone. */
+  readonly operator: OwnerId;
   readonly home: string;
   readonly register: Register;
   readonly workspaces: Pick<Workspaces, "locate">;
@@ -70,7 +76,7 @@ export interface SkillsDeps {
   readonly mayUse: (whose: SessionRef) => Promise<boolean>;
 }
 
-export function openSkills({ home, register, workspaces, mayUse }: SkillsDeps): Skills {
+export function openSkills({ home, operator, register, workspaces, mayUse }: SkillsDeps): Skills {
   const store = openSkillStore(register);
   const own = ownFolders(home);
   const scanOwn = createScanCache();
@@ -82,6 +88,7 @@ export function openSkills({ home, register, workspaces, mayUse }: SkillsDeps): 
   }
 
   async function listOwn(owner: OwnerId): Promise<SkillList> {
+    if (owner !== operator) return { skills: [], skipped: [] };
     const off = new Set(await store.readOff(owner));
     const scans = await Promise.all(own.map(({ folder }) => scanOwn(folder)));
     const found = scans.flatMap(({ skills }, index) =>
@@ -183,6 +190,14 @@ export function openSkills({ home, register, workspaces, mayUse }: SkillsDeps): 
       await store.switch(owner, name, to);
       return "kept";
     },
+    async remove(owner, name) {
+      const named = (await listOwn(owner)).skills.filter((skill) => skill.name === name);
+      const skill = named.find(({ source }) => source === "home");
+      if (skill === undefined) return named.length === 0 ? "not_found" : "not_installed";
+      await removeFolder(skill.root, skill.path);
+      await store.switch(owner, name, "on");
+      return "removed";
+    },
     async decide(whose, word) {
       const listed = await listWorkspace(whose);
       const skill = listed?.skills.find(({ path }) => path === word.path);
@@ -209,6 +224,17 @@ function byWorkspaceFolder(a: DecidedSkill, b: DecidedSkill): number {
   const rank = ({ path }: DecidedSkill) =>
     workspaceSkillFolders.findIndex((folder) => path.startsWith(`${folder}/`));
   return rank(a) - rank(b) || (a.path < b.path ? -1 : 1);
+}
+
+const removedPrefix = ".removed-";
+
+/** It is gone at once, also if the host is killed while its files are deleted. */
+async function removeFolder(root: string, path: string): Promise<void> {
+  const leftovers = (await readdir(root)).filter((name) => name.startsWith(removedPrefix));
+  const removed = `${removedPrefix}${randomBytes(8).toString("hex")}`;
+  await rename(join(root, path), join(root, removed));
+  for (const name of [...leftovers, removed])
+    await rm(join(root, name), { recursive: true, force: true });
 }
 
 function stateOf(

@@ -12,7 +12,7 @@ import {
   PROTOCOL_VERSION,
   type StopReason,
 } from "@agentclientprotocol/sdk";
-import type { Client } from "@holdfast/client";
+import { asksForSkill, type Client } from "@holdfast/client";
 import { type SessionId, sessionId, type SessionView } from "@holdfast/protocol";
 import type { Outcome } from "../../util/outcome.ts";
 import { version } from "../../util/version.ts";
@@ -206,7 +206,10 @@ class Bridge {
     const [first] = prompt;
     const isText = prompt.length === 1 && first?.type === "text";
     const kind = isText ? classifyPrompt(first.text) : { kind: "message" as const };
-    if (kind.kind === "refused") {
+    const asked = { client, sessionId: session.id };
+    const isSkill =
+      kind.kind === "refused" && kind.name !== undefined && (await asksForSkill(asked, kind.name));
+    if (kind.kind === "refused" && !isSkill) {
       session.say(kind.sentence);
       return "end_turn";
     }

@@ -45,7 +45,8 @@ export function availableCommands(): AvailableCommand[] {
 export type PromptKind =
   | { readonly kind: "message" }
   | { readonly kind: "command"; readonly invocation: Invocation }
-  | { readonly kind: "refused"; readonly sentence: string };
+  /** `name`: no command is called like this, but a skill may be. */
+  | { readonly kind: "refused"; readonly sentence: string; readonly name?: string };
 
 /** A path at the beginning of a text is no command; a name that is almost one is pointed out. */
 export function classifyPrompt(text: string): PromptKind {
@@ -55,6 +56,7 @@ export function classifyPrompt(text: string): PromptKind {
     return /^[a-z]+$/.test(parsed.name)
       ? {
           kind: "refused",
+          name: parsed.name,
           sentence: `There is no command /${parsed.name}. Did you mean /${parsed.nearest}? //${parsed.name} sends it as a message.`,
         }
       : { kind: "message" };

@@ -15,6 +15,7 @@ import {
   describeMode,
   describePersonas,
   executeCommand,
+  asksForSkill,
   findPasted,
   findUnseen,
   type Invocation,
@@ -233,6 +234,11 @@ export class ChatSession {
     );
     if (answer.kind === "moved") this.switchTo(answer.session.id);
     return answer;
+  }
+
+  /** Whether `/name` activates a skill. */
+  hasSkill(name: string): Promise<boolean> {
+    return asksForSkill({ client: this.#client, sessionId: this.#sessionId }, name);
   }
 
   async #choosePersona(argument: string): Promise<CommandAnswer | ChosenForNext> {

@@ -78,6 +78,12 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         ...note(texts.project(answer.current)),
         ...answer.projects.map(({ name }) => listed(name)),
       ];
+    case "skills":
+      return [
+        ...(answer.skills.length === 0 ? note(texts.noSkills) : []),
+        ...answer.skills.map(({ name, description }) => listed(`/${name}: ${description}`)),
+        ...(answer.waiting === 0 ? [] : note(texts.skillsWaiting(answer.waiting))),
+      ];
     case "title":
       return note(answer.title ?? texts.noTitle);
     case "memory":

@@ -42,6 +42,8 @@ export async function handleLine(text: string, context: LineContext): Promise<Li
       return sendMessage(typed.text, context);
     case "unknown":
       if (["quit", "exit", "q"].includes(typed.name)) return { rows: [], next: "leave" };
+      if (approval === undefined && (await conversation.hasSkill(typed.name)))
+        return sendMessage(text, context);
       return errorResult(texts.unknown(typed.name, typed.nearest), style);
     case "misused":
       return errorResult(typed.sentence, style);

@@ -64,6 +64,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: "who the agent is: list, show, add, edit, delete, choose the default",
     load: async () => (await import("./agent/personas.ts")).personas,
   },
+  skills: {
+    summary: "instructions for certain tasks: list, show, on, off, remove, trust, refuse",
+    load: async () => (await import("./agent/skills.ts")).skills,
+  },
   projects: {
     summary: "sessions that belong together: list, show, add, edit, delete",
     load: async () => (await import("./agent/projects.ts")).projects,

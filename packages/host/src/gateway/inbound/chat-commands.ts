@@ -1,4 +1,5 @@
 import {
+  asksForSkill,
   type CommandAnswer,
   describeAlternatives,
   describeFact,
@@ -148,8 +149,18 @@ export class ChatCommands {
       case "resend":
         return this.#resend(context);
       default:
-        return this.#reply(context, botStrings.unknownCommand(name, nearest));
+        return (await this.#asksForSkill(name, context))
+          ? { text, mode: "queue" }
+          : this.#reply(context, botStrings.unknownCommand(name, nearest));
     }
+  }
+
+  /** Lanes without access to memory have no skills, and are not told of any. */
+  async #asksForSkill(name: string, { lane }: CommandContext): Promise<boolean> {
+    const { client, owner, rights } = this.#deps;
+    const { memory } = await rights.ofLane(owner, lane);
+    if (memory === "none") return false;
+    return asksForSkill({ client, sessionId: await sessionOfLane(this.#deps, lane) }, name);
   }
 
   /** Sends all chunks of unknown fate in this chat's session again, because a person asked for it. */
@@ -244,6 +255,12 @@ function fullReply(answer: CommandAnswer): string | null {
       return answer.projects
         .map(({ name }) => `- ${name}${name === answer.current ? texts.here : ""}`)
         .join("\n");
+    case "skills":
+      return [
+        ...answer.skills.map(({ name, description }) => `- /${name}: ${description}`),
+        ...(answer.skills.length === 0 ? [texts.noSkills] : []),
+        ...(answer.waiting === 0 ? [] : [texts.skillsWaiting(answer.waiting)]),
+      ].join("\n");
     case "title":
       return texts.title(answer.title ?? texts.noTitle);
     case "memory":

@@ -19,6 +19,7 @@ import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { PersonaStore } from "../../agent/instructions/persona-store.ts";
 import type { FactStore } from "../../agent/memory/fact-store.ts";
+import type { Skills } from "../../agent/skills/skills.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
 import type { WebSearch } from "../../agent/search/web-search.ts";
@@ -66,6 +67,7 @@ export interface ApiDeps extends MountDeps {
   readonly auditKey?: () => Promise<AuditKey>;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   readonly personas: PersonaStore;
+  readonly skills: Skills;
   /** What is known about each owner. */
   readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */

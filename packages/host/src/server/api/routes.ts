@@ -24,6 +24,7 @@ import { instructionsRoutes } from "../../agent/instructions/instructions-routes
 import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
 import { projectFileRoutes } from "../../agent/instructions/project-file-routes.ts";
 import { projectRoutes } from "../../agent/instructions/project-routes.ts";
+import { skillRoutes } from "../../agent/skills/skill-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
 import { webSearchRoutes } from "../../agent/search/search-routes.ts";
 import { workspaceFileRoutes } from "../../agent/workspace/file-routes.ts";
@@ -66,6 +67,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...personaRoutes(deps),
     ...projectRoutes(deps),
     ...projectFileRoutes(deps),
+    ...skillRoutes(deps),
     ...settingRoutes(deps),
     ...webSearchRoutes(deps),
     ...trashRoutes(deps),

@@ -27,6 +27,7 @@ export type ShownAnswer = Extract<
       | "mode"
       | "persona"
       | "project"
+      | "skills"
       | "memory"
       | "usage"
       | "status"
@@ -47,6 +48,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "mode",
     "persona",
     "project",
+    "skills",
     "memory",
     "usage",
     "status",
@@ -162,6 +164,20 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
           })}
           onClose={onClose}
         />
+      );
+    case "skills":
+      return (
+        <>
+          {answer.skills.length === 0 && <p className="quiet">{strings.skills.noneHere}</p>}
+          <ul>
+            {answer.skills.map(({ name, description }) => (
+              <li key={name} dir="auto">
+                <code>/{name}</code> {revealInvisible(description)}
+              </li>
+            ))}
+          </ul>
+          {answer.waiting > 0 && <p className="quiet">{strings.skills.waiting(answer.waiting)}</p>}
+        </>
       );
     case "title":
       return <p>{answer.title ?? strings.sessions.untitled}</p>;

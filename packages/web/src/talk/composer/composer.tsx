@@ -1,5 +1,11 @@
-import { type InputMode } from "@holdfast/protocol";
-import { findPasted, type Invocation, isWorthMarking, parseInput } from "@holdfast/client";
+import { type InputMode, type SessionId } from "@holdfast/protocol";
+import {
+  asksForSkill,
+  findPasted,
+  type Invocation,
+  isWorthMarking,
+  parseInput,
+} from "@holdfast/client";
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useApp } from "../../app-context.ts";
 import { Icon } from "../../ui/icons.tsx";
@@ -17,6 +23,8 @@ import type { MessageContent } from "../store/unsent-messages.ts";
 
 interface ComposerProps {
   readonly draftName: string;
+  /** `null` before the first message. */
+  readonly session: SessionId | null;
   /** The model that answers; `null` for the default. */
   readonly model: string | null;
   /** During a run the composer offers the mode of the next message. */
@@ -35,6 +43,7 @@ const modes: readonly InputMode[] = ["queue", "steer", "interrupt"];
 
 export function Composer({
   draftName,
+  session,
   model,
   isRunning,
   onSend,
@@ -43,7 +52,7 @@ export function Composer({
   onEditLast,
   children,
 }: ComposerProps) {
-  const { toasts } = useApp();
+  const { client, toasts } = useApp();
   const [draft, setDraft] = useDraft(draftName);
   const [mode, setMode] = useState<InputMode>("queue");
   const [isDragOver, setIsDragOver] = useState(false);
@@ -75,7 +84,8 @@ export function Composer({
     if (!canSend) return;
     const sentDraft = draft;
     const input = parseInput(draft.text);
-    if (input.kind === "unknown")
+    const asked = { client, sessionId: session };
+    if (input.kind === "unknown" && !(await asksForSkill(asked, input.name)))
       return toasts.show(strings.composer.unknown(input.name, input.nearest));
     if (input.kind === "misused") return toasts.show(input.sentence);
     if (input.kind === "command" && draft.attachments.length === 0) {

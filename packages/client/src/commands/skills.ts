@@ -1,0 +1,43 @@
+import {
+  type CommandAnswer,
+  type CommandContext,
+  refusalFrom,
+  refuseCommand,
+  type SessionCommandContext,
+} from "./command.ts";
+import { sendMessage } from "./conversation.ts";
+
+/** Lists the session's skills, or sends a message that activates one. */
+export async function listOrUseSkill(
+  context: SessionCommandContext,
+  words: string,
+): Promise<CommandAnswer> {
+  const listed = await context.client.listSessionSkills({ params: { id: context.sessionId } });
+  if (!listed.ok) return refusalFrom(listed.error);
+  const { available, workspace } = listed.value;
+  const waiting = workspace.skills.filter(({ state }) => state === "undecided").length;
+  if (words === "") return { kind: "skills", skills: available, waiting };
+  const [name = ""] = words.split(/\s/u, 1);
+  if (available.some((skill) => skill.name === name))
+    return sendMessage(context, `/skill ${words}`, "queue");
+  return refuseCommand("skill_not_found", `There is no skill ${name} here. /skill lists them.`);
+}
+
+/**
+ * Whether a text that is no command asks for a skill: `/name` and what it is to do. The host activates it, so the text
+ * is sent as it is.
+ */
+export async function asksForSkill(
+  { client, sessionId }: Pick<CommandContext, "client" | "sessionId">,
+  name: string,
+): Promise<boolean> {
+  if (!/^[a-z0-9-]{1,64}$/u.test(name)) return false;
+  if (sessionId !== null) {
+    const listed = await client.listSessionSkills({ params: { id: sessionId } });
+    return listed.ok && listed.value.available.some((skill) => skill.name === name);
+  }
+  const listed = await client.listSkills();
+  return (
+    listed.ok && listed.value.skills.some((skill) => skill.name === name && skill.state === "on")
+  );
+}

@@ -1,0 +1,74 @@
+import { join } from "node:path";
+
+import type { ApiDeps } from "../../server/api/deps.ts";
+import { answer, type Call, mountCall, problem } from "../../server/api/endpoint.ts";
+import type { Route } from "../../server/http/routing.ts";
+import type { ListedSkill, SkillList } from "./skills.ts";
+
+export function skillRoutes(deps: ApiDeps): Route[] {
+  const { skills } = deps;
+
+  const viewList = ({ skills: listed, skipped }: SkillList) => ({
+    skills: listed.map(viewSkill),
+    skipped: skipped.map(({ path, reason }) => ({ path, reason })),
+  });
+
+  const listOwn = async (owner: Call<"listSkills">["owner"]) =>
+    answer(viewList(await skills.listOwn(owner)));
+
+  async function showSession({
+    owner,
+    params: { id: session },
+  }: Pick<Call<"listSessionSkills">, "owner" | "params">) {
+    const workspace = await skills.listWorkspace({ owner, session });
+    if (workspace === null) return problem("session_not_found");
+    const available = await skills.available({ owner, session });
+    return answer({
+      available: available.map(({ name, description }) => ({ name, description })),
+      workspace: viewList(workspace),
+    });
+  }
+
+  async function trust({ owner, params, body }: Call<"trustSkill">) {
+    const decided = await skills.decide({ owner, session: params.id }, body);
+    if (decided === "kept") return showSession({ owner, params });
+    return problem(decided === "changed" ? "skill_changed" : "skill_not_found");
+  }
+
+  return [
+    mountCall(deps, "listSkills", ({ owner }) => listOwn(owner)),
+    mountCall(deps, "switchSkill", async ({ owner, params, body }) =>
+      (await skills.switch(owner, params.name, body.state)) === "kept"
+        ? listOwn(owner)
+        : problem("skill_not_found"),
+    ),
+    mountCall(deps, "removeSkill", async ({ owner, params }) => {
+      const removed = await skills.remove(owner, params.name);
+      if (removed === "removed") return answer(undefined);
+      return problem(removed === "not_installed" ? "skill_not_installed" : "skill_not_found");
+    }),
+    mountCall(deps, "listSessionSkills", showSession),
+    mountCall(deps, "trustSkill", trust),
+  ];
+}
+
+function viewSkill(skill: ListedSkill) {
+  const { name, description, source, root, path, state, shadowedBy, hash, body } = skill;
+  return {
+    name,
+    description,
+    source,
+    path: source === "workspace" ? path : join(root, path),
+    state,
+    shadowedBy,
+    hash,
+    text: body,
+    allowedTools: skill.allowedTools,
+    files: skill.files.map(({ path: file, size, executable }) => ({
+      path: file,
+      size,
+      executable,
+    })),
+    warnings: [...skill.warnings],
+  };
+}

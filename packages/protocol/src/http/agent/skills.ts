@@ -1,0 +1,111 @@
+import { z } from "zod";
+
+import { defineRoute } from "../define.ts";
+import { idempotencyHeader, sessionParams } from "../sessions.ts";
+
+const skillName = z
+  .string()
+  .regex(/^[a-z0-9-]{1,64}$/u, "expected lower-case letters, digits and hyphens");
+
+export const skillView = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  /** `home`: installed on this host. `agents`: in `~/.agents/skills`. `workspace`: in a session's workspace. */
+  source: z.enum(["home", "agents", "workspace"]),
+  /** Its folder; of a workspace's skill from the workspace. */
+  path: z.string(),
+  /** `undecided` and `refused`: a workspace's skill that the model does not get. */
+  state: z.enum(["on", "off", "undecided", "refused"]),
+  /** The folder of another skill with this name, which counts in its place. */
+  shadowedBy: z.string().nullable(),
+  /** Of the names and contents of all its files. */
+  hash: z.string(),
+  /** The instructions. */
+  text: z.string(),
+  /** The tools that it asks to be allowed. They are shown, and allow nothing. */
+  allowedTools: z.string().nullable(),
+  files: z.array(
+    z.looseObject({ path: z.string(), size: z.int().nonnegative(), executable: z.boolean() }),
+  ),
+  warnings: z.array(z.string()),
+});
+export type SkillView = z.infer<typeof skillView>;
+
+/** What looks like a skill and cannot be used, with the reason. */
+export const skippedSkill = z.looseObject({ path: z.string(), reason: z.string() });
+export type SkippedSkillView = z.infer<typeof skippedSkill>;
+
+const skillList = z.looseObject({ skills: z.array(skillView), skipped: z.array(skippedSkill) });
+const listAnswer = { media: "json", status: 200, schema: skillList } as const;
+
+const sessionSkills = z.looseObject({
+  /** What `/name` activates in this session, and what its model can activate. */
+  available: z.array(z.looseObject({ name: z.string(), description: z.string() })),
+  /** What the workspace has, whether or not it is trusted. */
+  workspace: skillList,
+});
+export type SessionSkillsView = z.infer<typeof sessionSkills>;
+
+const sessionAnswer = { media: "json", status: 200, schema: sessionSkills } as const;
+
+export const skillRoutes = {
+  listSkills: defineRoute({
+    method: "GET",
+    path: "/api/skills",
+    summary:
+      "The skills of the person who runs the host, with those that are off or cannot be used",
+    access: "principal",
+    answer: listAnswer,
+    problems: [],
+    repeat: "safe",
+  }),
+  switchSkill: defineRoute({
+    method: "PUT",
+    path: "/api/skills/:name/state",
+    summary: "Switch a skill on or off; sessions notice with their next run",
+    access: "principal",
+    params: z.strictObject({ name: skillName }),
+    body: z.strictObject({ state: z.enum(["on", "off"]) }),
+    example: { state: "off" },
+    answer: listAnswer,
+    problems: ["skill_not_found"],
+    repeat: "safe",
+  }),
+  removeSkill: defineRoute({
+    method: "DELETE",
+    path: "/api/skills/:name",
+    summary: "Delete an installed skill with its files",
+    access: "principal",
+    params: z.strictObject({ name: skillName }),
+    answer: { media: "none", status: 204 },
+    problems: ["skill_not_found", "skill_not_installed"],
+    repeat: "safe",
+  }),
+  listSessionSkills: defineRoute({
+    method: "GET",
+    path: "/api/sessions/:id/skills",
+    summary: "The skills of a session, and those of its workspace that wait for a decision",
+    access: "principal",
+    params: sessionParams,
+    answer: sessionAnswer,
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  trustSkill: defineRoute({
+    method: "POST",
+    path: "/api/sessions/:id/skills/trust",
+    summary: "Trust or refuse a skill of the workspace, with exactly the content that was read",
+    access: "principal",
+    params: sessionParams,
+    body: z.strictObject({
+      path: z.string().min(1).max(4_096),
+      hash: z.string().regex(/^[0-9a-f]{64}$/u, "expected the hash of the skill"),
+      decision: z.enum(["trusted", "refused"]),
+    }),
+    example: { path: ".agents/skills/deploy", hash: "0".repeat(64), decision: "refused" },
+    answer: sessionAnswer,
+    problems: ["session_not_found", "skill_not_found", "skill_changed"],
+    headers: idempotencyHeader,
+    repeat: "key",
+  }),
+} as const;
