@@ -32,6 +32,7 @@ function withoutNumbers(name: string): string {
   return name
     .replaceAll(/\d{4}-\d\d-\d\dT[\d-]+Z/g, "<time>")
     .replaceAll(/[0-9a-f]{16,}/g, "<hex>")
+    .replaceAll(/\/[0-9a-f]{2}\/<hex>/g, "/<hex>/<hex>")
     .replaceAll(/\b\d+\b/g, "<n>");
 }
 

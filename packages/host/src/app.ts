@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@holdfast/client";
 import { systemClock } from "@holdfast/engine";
@@ -6,6 +7,8 @@ import { currentHolder } from "@holdfast/store/identity";
 import { pageFolder } from "@holdfast/web";
 import type { Hono } from "hono";
 import { openAddedServers } from "./agent/mcp/added-servers.ts";
+import { FileUndo } from "./agent/snapshots/file-undo.ts";
+import { createSnapshotKeeper } from "./agent/snapshots/snapshot-keeper.ts";
 import { openMcp } from "./agent/mcp/mcp.ts";
 import { openConfiguredMemory } from "./agent/memory/providers.ts";
 import { createModelRegistry } from "./agent/models/registry.ts";
@@ -164,8 +167,16 @@ export async function openApp(
   ]);
   const authentication = await openAuthentication({ home, token, store, encrypted });
   const anonymousConnections = createAnonymousConnections();
+  const fileUndo = new FileUndo({
+    log,
+    holder: () => currentHolder("api"),
+    snapshots: toolset.snapshots,
+    workspaces: toolset.workspaces,
+    folder: join(home, "snapshots", "restoring"),
+  });
   const apiDeps = {
     ...runtime,
+    fileUndo,
     ...authentication,
     engine,
     log,
@@ -241,6 +252,7 @@ export async function openApp(
     workers: [
       ...workers,
       createModelDiscovery(models, logger),
+      createSnapshotKeeper({ fileUndo, snapshots: toolset.snapshots, store, report }),
       createAuditWorker({ log, ids, clock: systemClock, key: auditKey, touched, report }),
     ],
     sandboxTrial: page === undefined ? undefined : warnIfUnconfined(confinement, logger),

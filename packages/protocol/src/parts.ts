@@ -50,6 +50,37 @@ export const fileChange = z.looseObject({
 });
 export type FileChange = z.infer<typeof fileChange>;
 
+/** Why something was not saved, or only in part. The first ones are about a whole folder. */
+export const unsavedReason = z.enum([
+  "no_git",
+  "too_many",
+  "failed",
+  "too_large",
+  "link",
+  "repository",
+  "changing",
+  "unreadable",
+  /** It was saved on another machine, or in another folder than the session works in now. */
+  "elsewhere",
+  /** Its call was interrupted, so nobody knows what it left. */
+  "interrupted",
+]);
+export type UnsavedReason = z.infer<typeof unsavedReason>;
+
+/** What the host saved of the files that a call changed, outside of the workspace. */
+export const savedFiles = z.looseObject({
+  /** The folder on this machine that the files are in, as the snapshots name it. */
+  workspace: z.string(),
+  /** Names the list of changed files in the host's snapshots; absent if nothing changed. */
+  changes: z.string().optional(),
+  count: z.int().nonnegative(),
+  /** Why changes may be missing from the list. */
+  missing: unsavedReason.optional(),
+  /** Some of what was not saved. */
+  notSaved: z.array(z.looseObject({ path: z.string(), reason: unsavedReason })).optional(),
+});
+export type SavedFiles = z.infer<typeof savedFiles>;
+
 export const todoItem = z.looseObject({
   text: z.string(),
   state: z.enum(["open", "doing", "done"]),
@@ -79,6 +110,7 @@ export type Source = z.infer<typeof source>;
 /** What a tool's result shows a person besides its text. It is not sent to the model. */
 export const toolDetails = z.looseObject({
   changes: z.array(fileChange).optional(),
+  saved: savedFiles.optional(),
   todos: z.array(todoItem).optional(),
   files: z.array(toolFile).optional(),
   /** Why it was not run: `denied` by a person, `forbidden` by a rule, `expired`, `unanswered`, … */

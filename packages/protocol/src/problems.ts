@@ -262,6 +262,11 @@ export const problemKinds = {
     title: "The message has been taken up already.",
     next: "Cancel its run, or undo it afterwards.",
   },
+  files_unavailable: {
+    status: 409,
+    title: "What the files were is not saved here.",
+    next: "Undo on the machine that the turn ran on, in the same folder; or undo the conversation alone.",
+  },
   nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: rereadSession },
   nothing_to_gain: {
     status: 409,

@@ -40,6 +40,8 @@ export interface ToolCall {
   readonly mode?: SessionMode;
   /** It was allowed only because a sandbox confines it: without one it must not run. */
   readonly confined?: true;
+  /** What `snapshot` returned. */
+  readonly snapshot?: string;
 }
 
 /** A folder on this host, and the name it shares with hosts that have other homes. */
@@ -94,6 +96,11 @@ export interface Tool extends ToolSpec {
   place?(call: ToolCall): Promise<string | ToolPlace>;
   /** What a stranger may have written of this call's output, however it ends. */
   taint?(input: Json): readonly TaintSource[];
+  /**
+   * Saves what the call may change, before it starts. The name of the snapshot is recorded with the start; without one,
+   * or if this rejects, the call starts all the same.
+   */
+  snapshot?(call: ToolCall, signal: AbortSignal): Promise<string | undefined>;
   run(call: ToolCall, context: ToolContext): Promise<ToolResult>;
 }
 

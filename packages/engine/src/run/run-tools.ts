@@ -207,6 +207,7 @@ async function startTool(
   const { callId, input } = call;
   const { name, replay } = tool;
   const declared = await declaredTaint(deps, tool, call);
+  const snapshot = await tool.snapshot?.(call, run.signal).catch(() => undefined);
   await journal.record(
     run.event("tool.started", {
       callId,
@@ -218,13 +219,20 @@ async function startTool(
       ...(decided !== undefined && { decided }),
       ...recordedMode(call.mode ?? defaultMode),
       ...(declared.length > 0 && { taint: [...declared] }),
+      ...(snapshot !== undefined && { snapshot }),
       ...spillMarkFor(deps.spills, run),
     }),
   );
   // A start that cannot be recorded also loses the run: another runner owns it, so do not start the tool here.
   if (run.lost !== null) return { callId, name, resultId, outcome: "cancelled", output: "" };
   const startedAt = deps.clock.now();
-  const result = await runWithTimeLimit(deps.clock, tool, run, call, journal);
+  const result = await runWithTimeLimit(
+    deps.clock,
+    tool,
+    run,
+    snapshot === undefined ? call : { ...call, snapshot },
+    journal,
+  );
   const tookMs = Math.round(deps.clock.now() - startedAt);
   const stored = await storeOutput(deps.log.store, run.owner, result.output);
   const { outcome } = result;

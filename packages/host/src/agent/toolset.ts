@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import { type Store, type Tool, systemClock } from "@holdfast/engine";
 import { createEgress } from "../util/egress/egress.ts";
 import { type FactStore, openFactStore } from "./memory/fact-store.ts";
@@ -9,6 +11,9 @@ import { allowedEnvironment } from "../sandbox/run-command.ts";
 import { type Confinement, openConfinement } from "../sandbox/confinement.ts";
 import { createFetchUrl } from "./tools/fetch-url.ts";
 import { createFetchedPages } from "./tools/fetched-pages.ts";
+import type { FileSnapshots } from "./snapshots/file-snapshots.ts";
+import { LocalFileSnapshots } from "./snapshots/local-snapshots.ts";
+import { findProgram } from "../sandbox/find-program.ts";
 import { createFileSearch } from "./tools/file-search.ts";
 import { createGlob, createListFiles } from "./tools/find-files.ts";
 import { createGrep } from "./tools/grep.ts";
@@ -50,13 +55,16 @@ export interface BuiltInToolDeps {
   /** Without it every command ends with its call. */
   readonly background?: BackgroundRunner;
   readonly trustedHosts?: readonly string[];
+  /** Without it files that tools change are not saved. */
+  readonly snapshots?: FileSnapshots;
 }
 
 /** The tools that every session has, by name, always in one order: they are part of how a context begins. */
 export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, Tool> {
   const { home, store, workspaces, egressAllow } = parts;
   const { facts = openFactStore({ register: store.register, home }) } = parts;
-  const files = { workspaces };
+  const { snapshots } = parts;
+  const files = { workspaces, snapshots };
   const { pdfs = createPdfReader() } = parts;
   const searched = {
     workspaces,
@@ -67,7 +75,7 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
   };
   const tools = [
     createTerminal({
-      workspaces,
+      ...files,
       environment: { ...allowedEnvironment(parts.environment), ...gitEnvironment },
       confinement: parts.confinement,
       ...(parts.background && { background: parts.background }),
@@ -110,6 +118,8 @@ export interface Toolset {
   /** What is known about each owner. */
   readonly facts: FactStore;
   readonly pdfs: PdfReader;
+  /** What files were before tools changed them. */
+  readonly snapshots: FileSnapshots;
 }
 
 export type ToolsetConfig = Pick<
@@ -167,6 +177,10 @@ export function createToolset(
   const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
   const facts = openFactStore({ register: store.register, home });
   const pdfs = createPdfReader();
+  const snapshots = new LocalFileSnapshots({
+    folder: join(home, "snapshots"),
+    git: findProgram("git"),
+  });
   const rules = openStoredRules(store.register);
   const policy = createPolicy({
     get mode() {
@@ -202,6 +216,7 @@ export function createToolset(
     facts,
     workspaces,
     pdfs,
+    snapshots,
     egressAllow: egressAllow.value,
     environment: process.env,
     get unreadable() {
@@ -224,5 +239,6 @@ export function createToolset(
     confinement,
     facts,
     pdfs,
+    snapshots,
   };
 }

@@ -52,6 +52,8 @@ import { createPolicy } from "../../src/agent/policy/policy.ts";
 import { conversationStart } from "../../src/agent/policy/conversation-start.ts";
 import { openStoredRules } from "../../src/agent/policy/stored-rules.ts";
 import { openRightsResolver } from "../../src/rights/resolve-rights.ts";
+import { FileUndo } from "../../src/agent/snapshots/file-undo.ts";
+import { LocalFileSnapshots } from "../../src/agent/snapshots/local-snapshots.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 import { readConfig } from "../../src/ops/config/read-config.ts";
 import type { Config } from "../../src/ops/config/settings.ts";
@@ -142,8 +144,9 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   rig.reachable.set("one", memory);
   if (remembers === "everything") rig.turnTo(memory);
   const storedRules = openStoredRules(store.register);
+  const workspaces = openWorkspaces({ home: ownHome, roots: options.workspaceRoots ?? [] }, store);
   const toolset = {
-    workspaces: openWorkspaces({ home: ownHome, roots: options.workspaceRoots ?? [] }, store),
+    workspaces,
     rules: storedRules,
     policy: createPolicy({
       mode: "ask",
@@ -217,6 +220,13 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     ...(addedServers && { addedServers }),
     ...(options.webhooks && { webhooks: options.webhooks }),
     reviews: { cancel: () => {} },
+    fileUndo: new FileUndo({
+      log,
+      holder: () => aHolder(),
+      snapshots: new LocalFileSnapshots({ folder: join(ownHome, "snapshots"), git: null }),
+      workspaces,
+      folder: join(ownHome, "snapshots", "restoring"),
+    }),
     prompt: createSystemPrompt({
       home: ownHome,
       workspaces: toolset.workspaces,

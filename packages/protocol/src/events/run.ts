@@ -252,6 +252,7 @@ export const runEvents = [
       mode: sessionMode.optional(),
       /** What a stranger may have written of its output. */
       taint: taintSources.optional(),
+      snapshot: z.string().max(200).optional(),
       spill: spillMark.optional(),
     }),
   ),

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { messageId, seq, sessionId } from "../ids.ts";
 import { attachment } from "../parts.ts";
+import { filesChoice, filesRestored } from "./agent/session-files.ts";
 import { defineRoute } from "./define.ts";
 import { countText } from "./fields.ts";
 import { acceptedInput, idempotencyHeader, sessionParams, title } from "./sessions.ts";
@@ -14,7 +15,13 @@ const conditions = {
   interrupt: z.boolean().optional(),
 };
 
-const changed = z.looseObject({ session: sessionView, seq });
+const changed = z.looseObject({
+  session: sessionView,
+  seq,
+  /** What was done with the files, if they were to be restored. */
+  files: filesRestored.optional(),
+});
+const filesField = { files: filesChoice };
 const refusals = [
   "session_not_found",
   "session_trashed",
@@ -38,17 +45,21 @@ export const historyRoutes = {
     ...common,
     path: "/api/sessions/:id/undo",
     summary: "Take the last turns out of view",
-    body: z.strictObject({ ...conditions, turns: z.int().min(1).max(1000).optional() }),
+    body: z.strictObject({
+      ...conditions,
+      ...filesField,
+      turns: z.int().min(1).max(1000).optional(),
+    }),
     answer: { media: "json", status: 200, schema: changed },
-    problems: [...refusals, "nothing_to_undo"],
+    problems: [...refusals, "nothing_to_undo", "files_unavailable"],
   }),
   redo: defineRoute({
     ...common,
     path: "/api/sessions/:id/redo",
     summary: "Bring back what was cut last",
-    body: z.strictObject(conditions),
+    body: z.strictObject({ ...conditions, ...filesField }),
     answer: { media: "json", status: 200, schema: changed },
-    problems: [...refusals, "nothing_to_redo"],
+    problems: [...refusals, "nothing_to_redo", "files_unavailable"],
   }),
   retry: defineRoute({
     ...common,
@@ -95,12 +106,13 @@ export const historyRoutes = {
     summary: "Show another version of a turn in view, with everything that followed it",
     body: z.strictObject({
       ...conditions,
+      ...filesField,
       /** The message that the version begins with. */
       messageId,
     }),
     example: { messageId: "msg_01k8z0000000000000000000aa" },
     answer: { media: "json", status: 200, schema: changed },
-    problems: [...refusals, "entry_not_found"],
+    problems: [...refusals, "entry_not_found", "files_unavailable"],
   }),
   truncate: defineRoute({
     ...common,

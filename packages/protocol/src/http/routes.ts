@@ -5,6 +5,7 @@ import { skillRoutes } from "./agent/skills.ts";
 import { projectFileRoutes } from "./agent/project-files.ts";
 import { projectRoutes } from "./agent/projects.ts";
 import { webSearchRoutes } from "./agent/web-search.ts";
+import { sessionFileRoutes } from "./agent/session-files.ts";
 import { contextRoutes } from "./context.ts";
 import { accessRoutes } from "./access.ts";
 import { gatewayRoutes } from "./gateway.ts";
@@ -38,6 +39,13 @@ export {
   webSearchProviders,
   type WebSearchProviderView,
 } from "./agent/web-search.ts";
+export {
+  type ChangedFileView,
+  type FileChangesView,
+  type FilesRestored,
+  type KeptReason,
+  type LastingEffect,
+} from "./agent/session-files.ts";
 export { type ContextView, contextView } from "./context.ts";
 export {
   type AllowedFolder,
@@ -113,6 +121,7 @@ export const routes = {
   ...historyRoutes,
   ...contextRoutes,
   ...workspaceRoutes,
+  ...sessionFileRoutes,
   ...streamRoutes,
   ...runRoutes,
   ...ledgerRoutes,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Jail } from "../workspace/jail.ts";
 import { nearestLines } from "../../util/text/nearest-lines.ts";
 import { type FilePatch, parsePatch, patchText } from "../../util/text/patch.ts";
+import { savingFiles } from "../snapshots/save-changes.ts";
 import { defineTool, failed } from "./define-tool.ts";
 import {
   changeResult,
@@ -38,7 +39,8 @@ export function createApplyPatch(deps: FileToolDeps): Tool {
       const jail = await openWorkspace(deps, call);
       const planned = await planChanges(jail, parsed.files);
       if ("outcome" in planned) return planned;
-      return writeAll(jail, planned);
+      const paths = planned.map(({ path }) => path);
+      return savingFiles(deps.snapshots, { call, jail }, paths, () => writeAll(jail, planned));
     },
   });
 }

@@ -13,6 +13,7 @@ export interface ToolDefinition<S extends z.ZodType> {
   /** It changes nothing, or not with such input: it may be used in plan mode. */
   readonly onlyReads?: true | ((input: z.infer<S>) => boolean);
   readonly place?: Tool["place"];
+  readonly snapshot?: Tool["snapshot"];
   /** What a stranger may have written of the output. */
   readonly taint?: (input: z.infer<S>) => readonly TaintSource[];
   run(input: z.infer<S>, call: ToolCall, context: ToolContext): Promise<ToolResult>;
@@ -26,6 +27,7 @@ const defaultTimeLimitMs = 60_000;
  */
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
   const { name, description, input: schema, replay, place, asks, taint, onlyReads } = definition;
+  const { snapshot } = definition;
   const { $schema: _, ...input } = jsonObject.parse(z.toJSONSchema(schema, { io: "input" }));
   return {
     name,
@@ -35,6 +37,7 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
     timeLimitMs: definition.timeLimitMs ?? defaultTimeLimitMs,
     approval: (given) => (asks !== "none" && schema.safeParse(given).success ? asks : "none"),
     ...(place !== undefined && { place }),
+    ...(snapshot !== undefined && { snapshot }),
     ...(onlyReads !== undefined && {
       onlyReads(given) {
         const parsed = schema.safeParse(given);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { nearestLines } from "../../util/text/nearest-lines.ts";
 import type { Tool } from "@holdfast/engine";
+import { savingFiles } from "../snapshots/save-changes.ts";
 import { defineTool, failed } from "./define-tool.ts";
 import {
   changeResult,
@@ -45,12 +46,14 @@ export function createEditFile(deps: FileToolDeps): Tool {
           `The text stands in the file ${found} times. Give more of what is around it.`,
         );
       const after = pieces.join(fresh).toWellFormed();
-      const written = await jail.write(path, after);
-      if (!written.ok) return failed(written.refusal.message);
-      const times = found === 1 ? "one place" : `${found} places`;
-      return changeResult(`Changed ${written.value} in ${times}.`, [
-        await describeChange(written.value, read.value, after),
-      ]);
+      return savingFiles(deps.snapshots, { call, jail }, [path], async () => {
+        const written = await jail.write(path, after);
+        if (!written.ok) return failed(written.refusal.message);
+        const times = found === 1 ? "one place" : `${found} places`;
+        return changeResult(`Changed ${written.value} in ${times}.`, [
+          await describeChange(written.value, read.value, after),
+        ]);
+      });
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { ToolCall, ToolResult } from "@holdfast/engine";
 import type { FileChange } from "@holdfast/protocol";
 
+import type { FileSnapshots } from "../snapshots/file-snapshots.ts";
 import { type PathResult } from "../workspace/resolve-path.ts";
 import { Jail } from "../workspace/jail.ts";
 import { failed, ok } from "./define-tool.ts";
@@ -8,6 +9,8 @@ import type { Workspaces } from "../workspace/workspaces.ts";
 
 export interface FileToolDeps {
   readonly workspaces: Pick<Workspaces, "folderFor" | "placeFor">;
+  /** Where files are saved before they are changed; without it there is no undo of files. */
+  readonly snapshots?: FileSnapshots | undefined;
 }
 
 /** The session's folder, as bound to the call, as a jail. */

@@ -9,6 +9,7 @@ import { type CommandEnd, runCommand } from "../../sandbox/run-command.ts";
 import type { PlainCommand, Profile } from "../../sandbox/sandbox.ts";
 import { hostName } from "../policy/rule.ts";
 import { taintOfHosts } from "../policy/trusted-hosts.ts";
+import { savingCommand } from "../snapshots/save-changes.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
@@ -129,6 +130,13 @@ export function createTerminal(deps: TerminalDeps): Tool {
     // What it prints may come from there.
     taint: ({ hosts: granted = [] }) => taintOfHosts(granted, deps.trustedHosts),
     place: (call) => deps.workspaces.placeFor(call),
+    async snapshot(call, signal) {
+      const { snapshots } = deps;
+      if (snapshots === undefined) return undefined;
+      const { root } = await openWorkspace(deps, call);
+      await snapshots.keepFor(snapshots.workspaceOf(root), call);
+      return snapshots.take(root, signal);
+    },
     async run(input, call, { signal, write }) {
       const jail = await openWorkspace(deps, call);
       const found = await jail.folder(input.folder ?? ".");
@@ -146,14 +154,16 @@ export function createTerminal(deps: TerminalDeps): Tool {
         return failed(`It may take ${maxSeconds} seconds at most, or run in the background.`);
       const confined = await confine(deps, call, plain, profile);
       if (!confined.ok) return notConfined(confined);
-      const end = await runCommand({
-        ...confined.command,
-        network: confined.network,
-        timeLimitMs: seconds === undefined ? defaultTimeLimitMs : seconds * 1000,
-        signal,
-        onOutput: write,
+      return savingCommand(deps.snapshots, { call, jail }, signal, async () => {
+        const end = await runCommand({
+          ...confined.command,
+          network: confined.network,
+          timeLimitMs: seconds === undefined ? defaultTimeLimitMs : seconds * 1000,
+          signal,
+          onOutput: write,
+        });
+        return resultOf(argv[0], end);
       });
-      return resultOf(argv[0], end);
     },
   });
 }

@@ -1,6 +1,7 @@
 import type { Tool } from "@holdfast/engine";
 import { z } from "zod";
 
+import { savingFiles } from "../snapshots/save-changes.ts";
 import { defineTool, failed } from "./define-tool.ts";
 import {
   changeResult,
@@ -29,13 +30,15 @@ export function createWriteFile(deps: FileToolDeps): Tool {
       const jail = await openWorkspace(deps, call);
       const before = await readTextFile(jail, path);
       const isNew = "ok" in before && !before.ok && before.refusal.code === "not_found";
-      const written = await jail.write(path, content.toWellFormed());
-      if (!written.ok) return failed(written.refusal.message);
-      const bytes = Buffer.byteLength(content);
-      const message = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
-      // Earlier content that is no text is not shown.
-      const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
-      return changeResult(message, [await describeChange(written.value, old, content)]);
+      return savingFiles(deps.snapshots, { call, jail }, [path], async () => {
+        const written = await jail.write(path, content.toWellFormed());
+        if (!written.ok) return failed(written.refusal.message);
+        const bytes = Buffer.byteLength(content);
+        const message = `${isNew ? "Made" : "Wrote"} ${written.value}: ${bytes} bytes.`;
+        // Earlier content that is no text is not shown.
+        const old = "ok" in before && before.ok ? before.value : isNew ? null : "";
+        return changeResult(message, [await describeChange(written.value, old, content)]);
+      });
     },
   });
 }

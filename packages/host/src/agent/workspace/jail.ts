@@ -95,22 +95,25 @@ export class Jail {
 
   /**
    * Atomically replaces or creates a file, with its folders. Readers see the old content or the new, never a part.
-   * Returns its path from the root. With `keep`, a file that is there already is refused, not replaced.
+   * Returns its path from the root. With `keep`, a file that is there already is refused, not replaced. Permissions
+   * stay as they are, or become what `modeOf` makes of them.
    */
   write(
     path: string,
     content: Uint8Array | string,
     existing: "replace" | "keep" = "replace",
+    modeOf: (present: number | null) => number = (present) => present ?? 0o644,
   ): Promise<PathResult<string>> {
     return this.#at(path, "make", async ({ folder, name, info }) => {
       if (name === null || (info !== null && !info.isFile())) return refused("not_a_file", path);
       if (info !== null && existing === "keep") return refused("exists", path);
       const fresh = entryOf(this.root, folder, `.holdfast-${randomBytes(8).toString("hex")}`);
-      const handle = await open(fresh, makeFlags, info === null ? 0o644 : info.mode & 0o777);
+      const mode = modeOf(info === null ? null : info.mode & 0o777);
+      const handle = await open(fresh, makeFlags, mode);
       try {
         try {
           await handle.writeFile(content);
-          if (info !== null) await handle.chmod(info.mode & 0o777);
+          if (info !== null) await handle.chmod(mode);
           await handle.sync();
         } finally {
           await handle.close();

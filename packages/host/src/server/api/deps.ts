@@ -20,6 +20,7 @@ import type { Redact } from "../../ops/secrets/redact.ts";
 import type { PersonaStore } from "../../agent/instructions/persona-store.ts";
 import type { FactStore } from "../../agent/memory/fact-store.ts";
 import type { Skills } from "../../agent/skills/skills.ts";
+import type { FileUndo } from "../../agent/snapshots/file-undo.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
 import type { ModelRegistry } from "../../agent/models/registry.ts";
 import type { WebSearch } from "../../agent/search/web-search.ts";
@@ -65,6 +66,8 @@ export interface ApiDeps extends MountDeps {
   readonly home?: string;
   /** Signs audit exports; without a home there are none. */
   readonly auditKey?: () => Promise<AuditKey>;
+  /** Undo of the files that turns changed. */
+  readonly fileUndo: Pick<FileUndo, "changes" | "lastRestore" | "restore" | "turnStart">;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   readonly personas: PersonaStore;
   readonly skills: Skills;

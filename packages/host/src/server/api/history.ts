@@ -3,6 +3,7 @@ import {
   type BranchResult,
   clear,
   duplicate,
+  type HistoryRefusal,
   type HistoryResult,
   type HistoryTarget,
   interruptThen,
@@ -14,7 +15,11 @@ import {
   undo,
   viewSession,
 } from "@holdfast/engine";
-import type { SessionId } from "@holdfast/protocol";
+import type { EventId, Seq, SessionId } from "@holdfast/protocol";
+
+import type { SessionRef } from "../../agent/snapshots/file-snapshots.ts";
+import type { RestoreResult } from "../../agent/snapshots/file-undo.ts";
+import { fileReply, nothingToRedo, nothingToUndo } from "../../agent/snapshots/file-undo-routes.ts";
 
 import type { Route } from "../http/routing.ts";
 import {
@@ -34,22 +39,39 @@ type Command = Pick<Call<"undo">, "owner" | "ids" | "params"> & {
   readonly body: Pick<Call<"undo">["body"], "expectedHead" | "interrupt">;
 };
 
+type CommandTarget = HistoryTarget & { readonly command: EventId };
+
+/** Which point of the log the files are brought to, and what to answer if there is none. */
+interface FilesTarget {
+  readonly cause: "undo" | "redo" | "switch";
+  readonly findPoint: (session: SessionRef) => Promise<Seq | null>;
+  readonly none: HistoryRefusal;
+}
+
+const notAnAlternative: HistoryRefusal = {
+  status: "refused",
+  code: "entry_not_found",
+  message: "There is no such alternative of a message out of view.",
+};
+
 /** Each command takes its ids from its request, so it is carried out once however often it is sent. */
 export function historyRoutes(deps: ApiDeps): Route[] {
-  const { log, engine, memory } = deps;
+  const { log, engine, memory, fileUndo } = deps;
   const { reads } = log.store;
   const commandDeps = ({ ids }: Command) => ({ log, ids });
 
   /** Runs the command, first ending a live run if the request says so. */
   async function carryOut<R extends { readonly status: string }>(
     { owner, params, body, ids }: Command,
-    act: (target: HistoryTarget) => Promise<R>,
+    act: (target: CommandTarget) => Promise<R>,
   ) {
     const { expectedHead, interrupt } = body;
-    const target = { owner, session: params.id, expectedHead, command: ids.make("event") };
+    const target = { owner, session: params.id, expectedHead };
+    const id = ids.make("event");
+    const actOnce = (asked: HistoryTarget) => act({ ...asked, command: id });
     return interrupt === true
-      ? interruptThen({ ...deps, runner: engine }, target, act)
-      : act(target);
+      ? interruptThen({ ...deps, runner: engine }, target, actOnce)
+      : actOnce(target);
   }
 
   async function cut(
@@ -61,6 +83,22 @@ export function historyRoutes(deps: ApiDeps): Route[] {
     const row = await reads.session(command.owner, command.params.id);
     if (row === null) return problem("session_not_found");
     return answer({ session: viewSession(row), seq: result.last });
+  }
+
+  /** The same, and the files become what they were after the event that `findPoint` finds. */
+  async function cutWithFiles(
+    command: Command,
+    { cause, findPoint, none }: FilesTarget,
+    act: (target: HistoryTarget) => Promise<HistoryResult>,
+  ): Promise<Reply<AnswerOf<"undo">>> {
+    const session = { owner: command.owner, session: command.params.id };
+    const result = await carryOut(command, async (target): Promise<RestoreResult> => {
+      const to = await findPoint(session);
+      if (to === null) return none;
+      const conversation = { event: target.command, change: () => act(target) };
+      return fileUndo.restore(session, { to, cause, ids: command.ids, conversation });
+    });
+    return fileReply(result);
   }
 
   async function retryMessage(call: Call<"retry">) {
@@ -87,10 +125,19 @@ export function historyRoutes(deps: ApiDeps): Route[] {
   }
 
   return [
-    mountCall(deps, "undo", (call) =>
-      cut(call, (target) => undo(commandDeps(call), target, call.body.turns)),
-    ),
-    mountCall(deps, "redo", (call) => cut(call, (target) => redo(commandDeps(call), target))),
+    mountCall(deps, "undo", (call) => {
+      const { turns = 1, files } = call.body;
+      const act = (target: HistoryTarget) => undo(commandDeps(call), target, turns);
+      if (files !== "restore") return cut(call, act);
+      const findPoint = (session: SessionRef) => fileUndo.turnStart(session, turns);
+      return cutWithFiles(call, { cause: "undo", findPoint, none: nothingToUndo }, act);
+    }),
+    mountCall(deps, "redo", (call) => {
+      const act = (target: HistoryTarget) => redo(commandDeps(call), target);
+      if (call.body.files !== "restore") return cut(call, act);
+      const findPoint = (session: SessionRef) => fileUndo.lastRestore(session);
+      return cutWithFiles(call, { cause: "redo", findPoint, none: nothingToRedo }, act);
+    }),
     mountCall(deps, "truncate", (call) =>
       cut(call, (target) => truncate(commandDeps(call), target, call.body.from)),
     ),
@@ -106,9 +153,17 @@ export function historyRoutes(deps: ApiDeps): Route[] {
       if (turns === null) return problem("session_not_found");
       return answer({ turns: turns.map((alternatives) => ({ alternatives: [...alternatives] })) });
     }),
-    mountCall(deps, "switchAlternative", (call) =>
-      cut(call, (target) => switchAlternative(commandDeps(call), target, call.body.messageId)),
-    ),
+    mountCall(deps, "switchAlternative", (call) => {
+      const { messageId, files } = call.body;
+      const act = (target: HistoryTarget) =>
+        switchAlternative(commandDeps(call), target, messageId);
+      if (files !== "restore") return cut(call, act);
+      const findPoint = async ({ owner, session }: SessionRef) => {
+        const row = await reads.session(owner, session);
+        return row?.alternatives.flat().find((it) => it.messageId === messageId)?.left ?? null;
+      };
+      return cutWithFiles(call, { cause: "switch", findPoint, none: notAnAlternative }, act);
+    }),
     mountCall(deps, "branch", (call) =>
       branchOff(call, (target, session) =>
         branch(commandDeps(call), target, { ...call.body, session }),

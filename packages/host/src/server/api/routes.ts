@@ -18,6 +18,7 @@ import { rightsRoutes } from "../../rights/rights-routes.ts";
 import { searchRoutes } from "./session-list.ts";
 import { sessionRoutes, trashRoutes } from "./sessions.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
+import { fileUndoRoutes } from "../../agent/snapshots/file-undo-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
 import { guidanceRoutes } from "../../agent/instructions/guidance-routes.ts";
 import { instructionsRoutes } from "../../agent/instructions/instructions-routes.ts";
@@ -42,6 +43,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...workspaceRoutes(deps),
     ...folderRoutes(deps),
     ...workspaceFileRoutes(deps),
+    ...fileUndoRoutes(deps),
     ...runRoutes(deps),
     ...approvalRoutes(deps),
     ...ruleRoutes(deps),
