@@ -123,7 +123,7 @@ function quoteForShell(text: string): string {
 }
 
 /** Asks on the terminal. The end of the input and Ctrl-C leave. */
-function askYesOrNo(terminal: Terminal, question: string): Promise<"yes" | "no" | "left"> {
+export function askYesOrNo(terminal: Terminal, question: string): Promise<"yes" | "no" | "left"> {
   const { promise, resolve: settle } = Promise.withResolvers<"yes" | "no" | "left">();
   terminal.output.write(question);
   const lines = createInterface({ input: terminal.input, terminal: false });

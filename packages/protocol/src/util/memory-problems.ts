@@ -25,6 +25,16 @@ export const memoryProblems = {
     title: "This skill was not installed by Holdfast.",
     next: "Delete its folder yourself, or switch it off.",
   },
+  skill_archive_unusable: {
+    status: 422,
+    title: "No skill can be installed from this archive.",
+    next: "Give a zip or tar.gz archive with a SKILL.md in a folder of its own.",
+  },
+  skill_exists: {
+    status: 409,
+    title: "There is a skill with this name already.",
+    next: "Remove that one first, or give the new one another name.",
+  },
   skill_changed: {
     status: 409,
     title: "The skill's files were changed in the meantime.",

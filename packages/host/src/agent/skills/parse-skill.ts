@@ -84,11 +84,18 @@ function unusable(reason: string): SkillParse {
   return { ok: false, reason };
 }
 
+const folderWarning = "Its folder is called";
+
+/** Whether a warning is only about the folder that the skill is in now. */
+export function isAboutFolder(warning: string): boolean {
+  return warning.startsWith(folderWarning);
+}
+
 function chooseName(declared: string, folderName: string, warnings: string[]): string | null {
   if (namePattern.test(declared)) {
     if (declared !== folderName)
       warnings.push(
-        `Its folder is called ${JSON.stringify(folderName.slice(0, 80))}; the name counts.`,
+        `${folderWarning} ${JSON.stringify(folderName.slice(0, 80))}; the name counts.`,
       );
     return declared;
   }

@@ -7,6 +7,7 @@ import type { ListedSkill, SkillList } from "./skills.ts";
 
 export function skillRoutes(deps: ApiDeps): Route[] {
   const { skills } = deps;
+  const installer = skills.installer;
 
   const viewList = ({ skills: listed, skipped }: SkillList) => ({
     skills: listed.map(viewSkill),
@@ -35,6 +36,35 @@ export function skillRoutes(deps: ApiDeps): Route[] {
     return problem(decided === "changed" ? "skill_changed" : "skill_not_found");
   }
 
+  async function stage({ owner, body }: Call<"stageSkills">) {
+    const blob = await deps.log.store.reads.blob(owner, body.blobId);
+    if (blob === null) return problem("blob_not_found");
+    const staged = await installer.stage(blob.bytes);
+    if (staged.status === "refused")
+      return problem("skill_archive_unusable", { detail: staged.reason });
+    const { id, skills: found, skipped } = staged;
+    const listed = found.map((skill) => viewSkill({ ...skill, ...waiting }));
+    return answer({
+      id,
+      skills: listed.map((view, index) => ({ ...view, path: found[index]?.path ?? "" })),
+      skipped: skipped.map(({ path, reason }) => ({ path, reason })),
+    });
+  }
+
+  async function install({ owner, params, body }: Call<"installSkills">) {
+    const done = await installer.install(params.id, body.skills);
+    switch (done.status) {
+      case "installed":
+        return listOwn(owner);
+      case "exists":
+        return problem("skill_exists", { detail: done.name });
+      case "changed":
+        return problem("skill_changed");
+      case "not_found":
+        return problem("skill_not_found");
+    }
+  }
+
   return [
     mountCall(deps, "listSkills", ({ owner }) => listOwn(owner)),
     mountCall(deps, "switchSkill", async ({ owner, params, body }) =>
@@ -47,10 +77,19 @@ export function skillRoutes(deps: ApiDeps): Route[] {
       if (removed === "removed") return answer(undefined);
       return problem(removed === "not_installed" ? "skill_not_installed" : "skill_not_found");
     }),
+    mountCall(deps, "stageSkills", stage),
+    mountCall(deps, "installSkills", install),
+    mountCall(deps, "discardSkills", async ({ params }) => {
+      await installer.discard(params.id);
+      return answer(undefined);
+    }),
     mountCall(deps, "listSessionSkills", showSession),
     mountCall(deps, "trustSkill", trust),
   ];
 }
+
+/** What an upload is until it is installed. */
+const waiting = { source: "home", state: "undecided", shadowedBy: null } as const;
 
 function viewSkill(skill: ListedSkill) {
   const { name, description, source, root, path, state, shadowedBy, hash, body } = skill;

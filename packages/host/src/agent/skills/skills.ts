@@ -6,6 +6,7 @@ import { shortHash, type Register } from "@holdfast/engine";
 import type { OwnerId, SessionId, SkillMark } from "@holdfast/protocol";
 
 import type { Workspaces } from "../workspace/workspaces.ts";
+import { createSkillInstaller, type SkillInstaller } from "./install-skills.ts";
 import { createScanCache } from "./scan-cache.ts";
 import {
   readSkillFolder,
@@ -56,6 +57,8 @@ export interface Skills {
   listOwn(owner: OwnerId): Promise<SkillList>;
   /** The workspace's, with those that nobody has trusted; `null` if there is no such session. */
   listWorkspace(whose: SessionRef): Promise<(SkillList & { readonly folder: string }) | null>;
+  /** Puts new ones into the home of the host. */
+  readonly installer: SkillInstaller;
   switch(owner: OwnerId, name: string, to: "on" | "off"): Promise<"kept" | "not_found">;
   /** Deletes an installed skill with its files. */
   remove(owner: OwnerId, name: string): Promise<"removed" | "not_found" | "not_installed">;
@@ -156,6 +159,7 @@ export function openSkills({ home, operator, register, workspaces, mayUse }: Ski
   }
 
   return {
+    installer: createSkillInstaller(home),
     available,
     listOwn,
     listWorkspace,

@@ -65,7 +65,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./agent/personas.ts")).personas,
   },
   skills: {
-    summary: "instructions for certain tasks: list, show, on, off, remove, trust, refuse",
+    summary: "instructions for certain tasks: list, show, install, on, off, remove, trust",
     load: async () => (await import("./agent/skills.ts")).skills,
   },
   projects: {

@@ -1,11 +1,14 @@
 import { z } from "zod";
 
+import { blobId } from "../../ids.ts";
 import { defineRoute } from "../define.ts";
 import { idempotencyHeader, sessionParams } from "../sessions.ts";
 
 const skillName = z
   .string()
   .regex(/^[a-z0-9-]{1,64}$/u, "expected lower-case letters, digits and hyphens");
+
+const skillHash = z.string().regex(/^[0-9a-f]{64}$/u, "expected the hash of the skill");
 
 export const skillView = z.looseObject({
   name: z.string(),
@@ -34,6 +37,10 @@ export type SkillView = z.infer<typeof skillView>;
 /** What looks like a skill and cannot be used, with the reason. */
 export const skippedSkill = z.looseObject({ path: z.string(), reason: z.string() });
 export type SkippedSkillView = z.infer<typeof skippedSkill>;
+
+const installParams = z.strictObject({
+  id: z.string().regex(/^[0-9a-f]{16}$/u, "expected the id of an upload"),
+});
 
 const skillList = z.looseObject({ skills: z.array(skillView), skipped: z.array(skippedSkill) });
 const listAnswer = { media: "json", status: 200, schema: skillList } as const;
@@ -81,6 +88,51 @@ export const skillRoutes = {
     problems: ["skill_not_found", "skill_not_installed"],
     repeat: "safe",
   }),
+  stageSkills: defineRoute({
+    method: "POST",
+    path: "/api/skills/installs",
+    summary:
+      "Unpack an archive of skills into a quarantine and show what is in it; nothing is used",
+    access: "principal",
+    body: z.strictObject({ blobId }),
+    example: { blobId: `sha256:${"0".repeat(64)}` },
+    answer: {
+      media: "json",
+      status: 200,
+      schema: skillList.extend({ id: z.string() }),
+    },
+    problems: ["blob_not_found", "skill_archive_unusable"],
+    headers: idempotencyHeader,
+    repeat: "key",
+  }),
+  installSkills: defineRoute({
+    method: "POST",
+    path: "/api/skills/installs/:id",
+    summary: "Install skills from the quarantine, with exactly the content that was shown",
+    access: "principal",
+    params: installParams,
+    body: z.strictObject({
+      skills: z
+        .array(z.strictObject({ path: z.string().max(4_096), hash: skillHash }))
+        .min(1)
+        .max(200),
+    }),
+    example: { skills: [{ path: "deploy", hash: "0".repeat(64) }] },
+    answer: listAnswer,
+    problems: ["skill_not_found", "skill_changed", "skill_exists"],
+    headers: idempotencyHeader,
+    repeat: "key",
+  }),
+  discardSkills: defineRoute({
+    method: "DELETE",
+    path: "/api/skills/installs/:id",
+    summary: "Delete from the quarantine what is not to be installed",
+    access: "principal",
+    params: installParams,
+    answer: { media: "none", status: 204 },
+    problems: [],
+    repeat: "safe",
+  }),
   listSessionSkills: defineRoute({
     method: "GET",
     path: "/api/sessions/:id/skills",
@@ -99,7 +151,7 @@ export const skillRoutes = {
     params: sessionParams,
     body: z.strictObject({
       path: z.string().min(1).max(4_096),
-      hash: z.string().regex(/^[0-9a-f]{64}$/u, "expected the hash of the skill"),
+      hash: skillHash,
       decision: z.enum(["trusted", "refused"]),
     }),
     example: { path: ".agents/skills/deploy", hash: "0".repeat(64), decision: "refused" },

@@ -11,7 +11,7 @@ import {
 import { withHost } from "../../connection/connect.ts";
 import { cleanJson, cleanLine, cleanText } from "../../screen/text.ts";
 
-interface SkillsCall {
+export interface SkillsCall {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly given: Arguments;
@@ -21,6 +21,7 @@ interface SkillsCall {
 const actions: Readonly<Record<string, (call: SkillsCall) => Promise<number>>> = {
   list,
   show,
+  install,
   on: (call) => turn(call, "on"),
   off: (call) => turn(call, "off"),
   remove,
@@ -32,6 +33,7 @@ export const skills: Command = {
   usage: [
     "skills [list] [--session <id>]",
     "skills show <name> [--session <id>]",
+    "skills install <folder, archive or https address> [--yes]",
     "skills on <name>",
     "skills off <name>",
     "skills remove <name>",
@@ -46,6 +48,7 @@ export const skills: Command = {
   ].join("\n"),
   flags: {
     json: { type: "boolean", about: "a line of JSON for each" },
+    yes: { type: "boolean", about: "install without asking; read the preview first" },
     session: { type: "string", value: "id", about: "the skills of this session's workspace" },
   },
   examples: [
@@ -54,6 +57,7 @@ export const skills: Command = {
       "holdfast skills show deploy",
       "its instructions, its files and what to look at before you trust it",
     ],
+    ["holdfast skills install ./deploy", "shows what is in it, asks, and installs it"],
     ["holdfast skills off deploy", "sessions no longer have it"],
   ],
   settings: "reach",
@@ -78,6 +82,12 @@ function failed({ terminal }: SkillsCall, { error }: Result<unknown> & { ok: fal
 function misused({ terminal }: SkillsCall, sentence: string): number {
   terminal.printError(cleanLine(sentence));
   return exit.misuse;
+}
+
+/** Loaded only for this: it packs and unpacks archives. */
+async function install(call: SkillsCall): Promise<number> {
+  const { installFrom } = await import("./install-skills.ts");
+  return installFrom(call);
 }
 
 interface Found {
