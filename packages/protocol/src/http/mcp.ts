@@ -34,6 +34,14 @@ const mcpServerView = z.looseObject({
 export type McpServerView = z.infer<typeof mcpServerView>;
 
 const server = z.strictObject({ name: z.string().min(1).max(64) });
+const newServer = z.strictObject({
+  name: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,22}[A-Za-z0-9])?$/,
+      "expected up to 24 letters, digits and hyphens",
+    ),
+});
 
 const value = z.string().max(8_192);
 const folders = z.array(z.string().regex(/^\//, "expected a path like /srv").max(4_096)).max(50);
@@ -136,11 +144,12 @@ export const mcpRoutes = {
     summary:
       "Add an MCP server, or replace one that was added; every host of the store connects it",
     access: "principal",
-    params: server,
+    params: newServer,
     body: mcpServerBody,
-    example: { url: "https://wiki.example.org/mcp" },
+    example: { command: "wiki-server", args: ["--stdio"] },
     answer: changed,
     problems: [
+      "mcp_server_not_found",
       "mcp_server_configured",
       "mcp_confirmation_needed",
       "too_many_mcp_servers",

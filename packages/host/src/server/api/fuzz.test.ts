@@ -84,18 +84,23 @@ function partOf(schema: z.ZodType | undefined, known: readonly string[]) {
   return { fits, broken: schema === undefined ? fits : invalidValues(fits) };
 }
 
-function bodiesOf({ body, path }: ContractRoute, known: readonly string[], document: unknown) {
+function bodiesOf(
+  { body, method, path }: ContractRoute,
+  known: readonly string[],
+  document: unknown,
+) {
   const none = fc.constant(undefined);
   if (body === undefined) return { fits: none, broken: none, torn: none };
   const bytes = fc.string({ maxLength: 200 });
   if (body === "bytes") return { fits: bytes, broken: bytes, torn: bytes };
-  // The contract says little about an imported document and the value of a setting: start from a real export, and from
-  // a value that lists take.
+  // The contract says little about an imported document, the value of a setting and a server: start from a real export,
+  // from a value that lists take, and from a program.
   const starts = new Map<string, fc.Arbitrary<unknown>>([
-    ["/api/import", fc.constant({ format: "json", document })],
-    ["/api/settings/:name", fc.oneof(validValues(body, known), fc.constant({ value: [] }))],
+    ["POST /api/import", fc.constant({ format: "json", document })],
+    ["PUT /api/settings/:name", fc.oneof(validValues(body, known), fc.constant({ value: [] }))],
+    ["PUT /api/mcp/:name", fc.oneof(validValues(body, known), fc.constant({ command: "wiki" }))],
   ]);
-  const values = starts.get(path) ?? validValues(body, known);
+  const values = starts.get(`${method} ${path}`) ?? validValues(body, known);
   const asJson = (value: unknown): string => JSON.stringify(value) ?? "";
   const ends = fc.constantFrom("", "\u0000", '"', "}", "[", "\\ud800", "ÿ");
   return {

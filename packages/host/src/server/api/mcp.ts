@@ -1,6 +1,6 @@
 import { type McpServerView, programText, routes } from "@holdfast/protocol";
 
-import { mcpServer, mcpServerName } from "../../ops/config/mcp-servers.ts";
+import { mcpServer } from "../../ops/config/mcp-servers.ts";
 import type { Route } from "../http/routing.ts";
 import type { McpServerState } from "../../agent/mcp/mcp.ts";
 import { answer, type Call, mountCall, problem, type ProblemReply } from "./endpoint.ts";
@@ -17,8 +17,6 @@ export function mcpRoutes(deps: ApiDeps): Route[] {
   const isConfigured = (name: string): boolean => mcp?.state(name)?.connectedBy === "configuration";
 
   async function put({ params: { name }, body }: Call<"putMcpServer">) {
-    if (!mcpServerName.safeParse(name).success)
-      return invalid("params.name", "expected up to 24 letters, digits and hyphens");
     if (isConfigured(name)) return problem("mcp_server_configured");
     const { confirm, ...given } = body;
     const isProgram = given.command !== undefined;
