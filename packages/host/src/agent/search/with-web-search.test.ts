@@ -33,5 +33,7 @@ test("[P9] agents change when a search provider is set up, changed or removed, a
   const other = await offeredBy("http://other.example");
   expect(other.signature).not.toBe(one.signature);
   expect(other.tools.get("web_search")?.identity).toBe("other.example");
+  const local = await offeredBy("http://[::1]:8888");
+  expect(local.tools.get("web_search")?.identity).toBe("::1");
   expect(await offeredBy(null)).toBe(before);
 });

@@ -11,15 +11,14 @@ const input = z.strictObject({
     .array(z.string().min(1).max(200))
     .max(maxChoices)
     .optional()
-    .describe("Answers to choose from. The person may also answer in their own words."),
+    .describe("To choose from; the person may answer in other words."),
 });
 
 /** The run waits, durably and without a lease, for a person's answer, and continues with it on any node. */
 export function createAskUser(): Tool {
   return defineTool({
     name: "ask_user",
-    description:
-      "Asks the person a question and waits for the answer. Use it when you cannot go on without knowing.",
+    description: "Asks the person a question and waits for the answer.",
     input,
     replay: "safe",
     asks: "question",

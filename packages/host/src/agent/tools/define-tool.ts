@@ -28,7 +28,9 @@ const defaultTimeLimitMs = 60_000;
 export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): Tool {
   const { name, description, input: schema, replay, place, asks, taint, onlyReads } = definition;
   const { snapshot } = definition;
-  const { $schema: _, ...input } = jsonObject.parse(z.toJSONSchema(schema, { io: "input" }));
+  const { $schema: _, ...input } = jsonObject.parse(
+    z.toJSONSchema(schema, { io: "input", override: withoutLargestInteger }),
+  );
   return {
     name,
     description,
@@ -58,6 +60,11 @@ export function defineTool<S extends z.ZodType>(definition: ToolDefinition<S>): 
       return definition.run(parsed.data, call, context);
     },
   };
+}
+
+/** Every request would carry it, and it says nothing. */
+function withoutLargestInteger({ jsonSchema }: { readonly jsonSchema: { maximum?: unknown } }) {
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }
 
 export function ok(output: string): ToolResult {

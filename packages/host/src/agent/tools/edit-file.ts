@@ -13,21 +13,19 @@ import {
 
 const input = z.strictObject({
   path: z.string().min(1).max(4_096),
-  old: z.string().min(1).describe("The text to replace, exactly as it stands in the file."),
-  new: z.string().describe("What to put in its place."),
+  old: z.string().min(1),
+  new: z.string(),
   occurrences: z
     .enum(["one", "all"])
     .optional()
-    .describe(
-      "`one` (unless told): the text must stand in the file once. `all`: each is replaced.",
-    ),
+    .describe("`one` unless told; `all` replaces each."),
 });
 
 export function createEditFile(deps: FileToolDeps): Tool {
   return defineTool({
     name: "edit_file",
     description:
-      "Replaces a text in a file of the workspace. The text must be given exactly, with its spaces and line ends, and enough of it to be found once.",
+      "Replaces the old text in a file of the workspace with the new one. The old one must be exact, with its spaces and line ends, and long enough to be found once.",
     input,
     replay: "never",
     asks: "ask",

@@ -122,7 +122,7 @@ export function createTerminal(deps: TerminalDeps): Tool {
   return defineTool({
     name: "terminal",
     description:
-      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell. It can change the workspace and a /tmp of its own, which is deleted when it ends, and reaches only the hosts that are named.",
+      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell. It can change the workspace and a /tmp of its own, which is deleted when it ends.",
     input: terminalInput(deps.background),
     replay: "never",
     timeLimitMs: maxTimeLimitMs + 10_000,

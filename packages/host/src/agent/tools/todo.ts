@@ -26,7 +26,7 @@ const input = z.strictObject({
     )
     .max(maxItems)
     .optional()
-    .describe("The whole list as it is to be. Without it the list is shown as it is."),
+    .describe("The whole list; without it the list is shown."),
 });
 
 /**

@@ -50,11 +50,7 @@ const maxWaiting = 200;
 const minuteMs = 60_000;
 
 const input = z.strictObject({
-  task: z
-    .string()
-    .min(1)
-    .max(50_000)
-    .describe("All that the child has to know: it sees nothing of this conversation."),
+  task: z.string().min(1).max(50_000).describe("It sees nothing of this conversation."),
   title: z.string().min(1).max(100).optional(),
   minutes: z
     .int()

@@ -42,7 +42,7 @@ export function createProcessesTool(
   return defineTool({
     name: "processes",
     description:
-      "The background processes of this session, which terminal starts: lists them, reads the newest output of one, or stops one. Their ends are told by themselves: there is no need to wait for them.",
+      "The background processes of this session, which terminal starts: lists them, reads the newest output of one, or stops one. Their ends are told by themselves.",
     input,
     replay: "safe",
     asks: "none",
