@@ -96,6 +96,7 @@ export const talkStrings = {
   history: {
     undo: "Undo last turn",
     undone: "Undone.",
+    undoWithFiles: "Undo turn and files",
     cut: "Later messages are hidden.",
     redo: "Redo",
     redone: "Restored.",

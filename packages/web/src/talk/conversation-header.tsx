@@ -34,6 +34,7 @@ export function ConversationHeader({ view, openPanel, onTogglePanel }: Conversat
 
   const history: MenuEntry[] = [
     { label: strings.history.undo, icon: "undo", onChoose: talk.undo },
+    { label: strings.history.undoWithFiles, icon: "undo", onChoose: talk.undoWithFiles },
     { label: strings.history.redo, icon: "redo", onChoose: talk.redo },
     { label: strings.history.retry, icon: "refresh", onChoose: () => talk.retry() },
     { label: strings.history.compact, icon: "gauge", onChoose: talk.compact },

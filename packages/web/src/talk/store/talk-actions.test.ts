@@ -54,6 +54,14 @@ test("what changes the conversation ends a live run first", async () => {
     expect([name, body]).toMatchObject([name, { interrupt: true }]);
 });
 
+test("an undo with files asks the host to put them back too", async () => {
+  const { actions, commands } = openActions();
+  actions.undoWithFiles();
+  await expect
+    .poll(() => commands)
+    .toEqual([{ name: "undo", body: { interrupt: true, files: "restore" } }]);
+});
+
 test("the version that was chosen by its buttons takes the focus once", () => {
   const { actions } = openActions();
   const [chosen, other] = [ids.make("message"), ids.make("message")];

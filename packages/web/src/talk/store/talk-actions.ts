@@ -31,6 +31,8 @@ export interface TalkActions {
   readonly branchAt: (seq: Seq) => void;
   readonly truncateFrom: (seq: Seq) => void;
   readonly undo: () => void;
+  /** Also puts the files back as they were before the turn. A notice in the conversation says which. */
+  readonly undoWithFiles: () => void;
   readonly redo: () => void;
   readonly compact: () => void;
   readonly answer: (approvalId: AnsweredApprovalId, reply: ApprovalReply) => Promise<void>;
@@ -89,9 +91,15 @@ export function createTalkActions(
     return isDone;
   }
 
-  async function redo(): Promise<void> {
-    const isDone = await report(client.redo({ params, body: { interrupt: true } }));
+  async function redo(files: "keep" | "restore" = "keep"): Promise<void> {
+    const isDone = await report(client.redo({ params, body: { interrupt: true, files } }));
     if (isDone) toasts.show(strings.history.redone);
+  }
+
+  async function undoWithFiles(): Promise<void> {
+    const body = { interrupt: true, files: "restore" } as const;
+    const again = { label: strings.history.redo, run: () => void redo("restore") };
+    if (await report(client.undo({ params, body }))) toasts.show(strings.history.undone, again);
   }
 
   async function truncate(request: Promise<Result<unknown>>, message: string): Promise<void> {
@@ -143,6 +151,7 @@ export function createTalkActions(
       ),
     undo: () =>
       void truncate(client.undo({ params, body: { interrupt: true } }), strings.history.undone),
+    undoWithFiles: () => void undoWithFiles(),
     redo: () => void redo(),
     compact() {
       void client.compact({ params, body: {} }).then((result) => {
