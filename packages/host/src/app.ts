@@ -3,13 +3,16 @@ import { fileURLToPath } from "node:url";
 import type { Client } from "@holdfast/client";
 import { systemClock } from "@holdfast/engine";
 import { ids } from "@holdfast/protocol";
-import { currentHolder } from "@holdfast/store/identity";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { pageFolder } from "@holdfast/web";
 import type { Hono } from "hono";
 import { openAddedServers } from "./agent/mcp/added-servers.ts";
 import { FileUndo } from "./agent/snapshots/file-undo.ts";
 import { createSnapshotKeeper } from "./agent/snapshots/snapshot-keeper.ts";
 import { openMcp } from "./agent/mcp/mcp.ts";
+import { openSignInRows } from "./agent/mcp/sign-in/sign-in-rows.ts";
+import { signInPageRoutes } from "./agent/mcp/sign-in/sign-in-routes.ts";
+import { createSignIns } from "./agent/mcp/sign-in/sign-ins.ts";
 import { openConfiguredMemory } from "./agent/memory/providers.ts";
 import { createModelRegistry } from "./agent/models/registry.ts";
 import { createModelDiscovery } from "./agent/models/servers/model-discovery.ts";
@@ -95,7 +98,20 @@ export async function openApp(
   const { secrets, rows: encrypted } = await openSecrets(config, store, report);
   const addedServers = openAddedServers(encrypted);
   if (store.kind === "postgres") pollForChanges([encrypted, pageSettings], stopping.signal);
-  pollForChanges([addedServers], stopping.signal);
+  let ownAddress: string | null = null;
+  const address = (): string | null =>
+    config.origin.value === undefined ? ownAddress : `${config.origin.value}${basePath}`;
+  const signIns = createSignIns({
+    rows: openSignInRows(encrypted),
+    address,
+    egressAllow: config.egressAllow.value,
+    store,
+    clock: systemClock,
+    holder: () => currentHolder("mcp sign-in"),
+    liveness: createLiveness(),
+  });
+  const addedAndSignIns = { refresh: () => addedServers.refresh().then(() => signIns.check()) };
+  pollForChanges([addedAndSignIns], stopping.signal);
   const models = createModelRegistry({
     config,
     environment: process.env,
@@ -108,6 +124,7 @@ export async function openApp(
   const mcp = openMcp({
     servers: config.mcp.value,
     added: addedServers,
+    signIns,
     confinement,
     environment: process.env,
     secrets,
@@ -131,6 +148,7 @@ export async function openApp(
     webSearch,
     report,
     mcp,
+    signIns,
     observe(commit, result, ms) {
       metrics.observe(commit, result, ms);
       touched.observe(commit, result);
@@ -160,6 +178,7 @@ export async function openApp(
     ...models.keys(),
     ...webSearch.keys(),
     ...mcp.secrets(),
+    ...signIns.secrets(),
     ...[config.telegramToken, config.notifySecret, config.secretsKey].flatMap(
       ({ value }) => value ?? [],
     ),
@@ -187,6 +206,7 @@ export async function openApp(
     webhooks,
     mcp,
     addedServers,
+    signIns,
     models,
     secrets,
     webSearch,
@@ -224,7 +244,12 @@ export async function openApp(
     host: config.host.value,
     origin: config.origin.value,
     basePath,
-    pushRoutes: bot.routes,
+    pushRoutes: [
+      ...bot.routes,
+      ...(roles.has("web")
+        ? signInPageRoutes({ signIns, urlOf: (name) => mcp.signInUrl(name), address })
+        : []),
+    ],
     // Commands typed in a chat go through the same API, in this process.
     api: roles.has("web") || hasConnections() ? api : api.filter(isMonitoringRoute),
     protocols: roles.has("web") ? protocols : [],
@@ -263,7 +288,14 @@ export async function openApp(
   });
   const { authenticator } = authentication;
   const app = { httpApp, token, authenticator, anonymousConnections, gateways: gateways.value };
-  return done({ ...app, ...lifecycle });
+  return done({
+    ...app,
+    ...lifecycle,
+    start(served) {
+      ownAddress = served?.replace(/\/$/, "") ?? null;
+      lifecycle.start(served);
+    },
+  });
 }
 
 interface StartupChecks {

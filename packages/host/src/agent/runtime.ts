@@ -47,6 +47,8 @@ import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { withServerTools } from "./mcp/agent-tools.ts";
 import type { Mcp } from "./mcp/mcp.ts";
+import { createSignInNotices } from "./mcp/sign-in/notices.ts";
+import type { SignIns } from "./mcp/sign-in/sign-ins.ts";
 import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-prompt.ts";
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { searchTools, withWebSearch } from "./search/with-web-search.ts";
@@ -63,6 +65,7 @@ import { readAttachedTexts } from "./documents/attachment-text.ts";
 import { saveAttachments } from "./workspace/attachments.ts";
 import { createModeLimit } from "../rights/session-modes.ts";
 import { owner as operator } from "../server/auth/authenticator.ts";
+import { isKeyOwner } from "../server/auth/api-keys.ts";
 import { openRightsResolver, type RightsResolver } from "../rights/resolve-rights.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
@@ -116,7 +119,8 @@ export interface AgentRuntimeDeps {
   readonly webSearch?: Pick<WebSearch, "account" | "search">;
   readonly report: (bug: Error) => void;
   /** Without it there are no MCP servers, now or later. */
-  readonly mcp?: Pick<Mcp, "tools"> | undefined;
+  readonly mcp?: Pick<Mcp, "tools" | "signInOf" | "signInUrl"> | undefined;
+  readonly signIns?: Pick<SignIns, "link">;
   readonly observe?: Metrics["observe"];
   /** Whether this process executes runs. By default it does. */
   readonly runs?: "here" | "elsewhere";
@@ -239,10 +243,20 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   const delegation = config.delegateDepth.value === 0 ? [] : [[delegate.name, delegate] as const];
   const skillTool = createSkillTool({ skills, reads: store.reads });
   const ownTools = new Map([...toolset.tools, ...delegation, [skillTool.name, skillTool] as const]);
+  const signInNotices = createSignInNotices({
+    log,
+    link: async (name) => {
+      const url = mcp?.signInUrl(name) ?? null;
+      return url === null ? null : ((await deps.signIns?.link(name, url)) ?? null);
+    },
+    // Sessions of API keys have an owner of their own, who signs in to nothing here.
+    mayAnswer: async (owner, lane) =>
+      !isKeyOwner(owner) && (await rights.ofLane(owner, lane)).approvals,
+  });
   const allTools =
     mcp === undefined
       ? async () => ({ tools: ownTools, signature: "" })
-      : withServerTools(ownTools, mcp, log);
+      : withServerTools(ownTools, mcp, log, signInNotices);
   const tools = withoutDisabled(
     withWebSearch(allTools, webSearch),
     () => config.disabledTools.value,

@@ -116,7 +116,7 @@ export interface ApiRigOptions {
   /** If given, windows are those that it knows; that of the scripted model is unknown. */
   readonly models?: ModelRegistry;
   /** Without it there are no servers. */
-  readonly mcp?: Pick<Mcp, "states" | "state" | "restart" | "keysOf">;
+  readonly mcp?: Pick<Mcp, "states" | "state" | "restart" | "keysOf" | "signInUrl">;
   readonly addedServers?: AddedServers;
   /** Without it there are none. */
   readonly webhooks?: WebhookAdmin;

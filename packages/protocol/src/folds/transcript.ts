@@ -10,6 +10,12 @@ import type { RunId } from "../ids.ts";
 
 type EntryEvent<T extends KnownEvent["type"]> = Extract<KnownEvent, { type: T }>;
 
+/** Where a notice leads people, if anywhere. */
+export function noticeLink({ details }: Pick<EventData<"notice.added">, "details">): string | null {
+  const link = details?.["link"];
+  return typeof link === "string" && /^https?:\/\//.test(link) ? link : null;
+}
+
 /** The row that an event adds to the conversation, if any. */
 export function entryOf(event: KnownEvent): EntryView | null {
   const position = {

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import { defineRoute } from "./define.ts";
 import { idempotencyHeader } from "./sessions.ts";
+import { instant } from "./views.ts";
 
 /** The current state of one of the operator's MCP servers. */
 const mcpServerView = z.looseObject({
@@ -30,6 +31,8 @@ const mcpServerView = z.looseObject({
   target: z.string().default(""),
   /** Whether a server of the same name was also added on the page; the one in config.json is used. */
   hidesAdded: z.boolean().default(false),
+  /** `needed`: the server refuses to work until a person has signed in to it. */
+  signIn: z.enum(["none", "needed", "done"]).default("none"),
 });
 export type McpServerView = z.infer<typeof mcpServerView>;
 
@@ -189,6 +192,43 @@ export const mcpRoutes = {
     answer: { media: "json", status: 202, schema: z.looseObject({ server: mcpServerView }) },
     problems: ["mcp_server_not_found"],
     repeat: "key",
+  }),
+  signInToMcpServer: defineRoute({
+    method: "POST",
+    path: "/api/mcp/:name/sign-in",
+    summary:
+      "Begin a sign-in to an MCP server; a person opens the link, and the server is then connected",
+    access: "principal",
+    params: server,
+    body: z.strictObject({
+      /** A client that was registered at the authorisation server, if it registers none by itself. */
+      clientId: z.string().min(1).max(500).optional(),
+      clientSecret: z.string().min(1).max(500).optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ link: z.string(), expiresAt: instant }),
+    },
+    problems: [
+      "mcp_server_not_found",
+      "mcp_sign_in_failed",
+      "mcp_client_needed",
+      "mcp_no_address",
+      "secrets_locked",
+    ],
+    // An answer that is kept would contain the link.
+    repeat: "never",
+  }),
+  signOutOfMcpServer: defineRoute({
+    method: "DELETE",
+    path: "/api/mcp/:name/sign-in",
+    summary: "Forget the tokens of a sign-in to an MCP server",
+    access: "principal",
+    params: server,
+    answer: { media: "none", status: 204 },
+    problems: ["mcp_server_not_found"],
+    repeat: "safe",
   }),
   putMcpSecret: defineRoute({
     method: "PUT",

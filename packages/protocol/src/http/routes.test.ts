@@ -91,6 +91,7 @@ describe("the table of routes", () => {
       "putBlob",
       "sayByWebhook",
       "sendMessage",
+      "signInToMcpServer",
     ]);
     for (const [, { method, body }] of all)
       expect(method === "GET" && body !== undefined).toBe(false);

@@ -15,4 +15,19 @@ export const mcpProblems = {
     title: "There are as many MCP servers as there can be.",
     next: "Remove one that is not needed any more.",
   },
+  mcp_sign_in_failed: {
+    status: 502,
+    title: "The sign-in to this MCP server could not begin.",
+    next: "Read why, check the server's address, and try again.",
+  },
+  mcp_client_needed: {
+    status: 409,
+    title: "The authorisation server of this MCP server lets no program register itself.",
+    next: "Register Holdfast there, and sign in again with the client id that you got.",
+  },
+  mcp_no_address: {
+    status: 409,
+    title: "This host has no address that a browser could come back to.",
+    next: 'Start it with "holdfast serve", and begin again.',
+  },
 } as const;

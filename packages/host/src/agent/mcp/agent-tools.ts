@@ -1,6 +1,7 @@
 import type { AgentRequest, Log, Tool } from "@holdfast/engine";
 import { ids, newEvent, type SessionId } from "@holdfast/protocol";
 import type { Mcp } from "./mcp.ts";
+import type { SignInNotices } from "./sign-in/notices.ts";
 
 export interface AgentTools {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -16,8 +17,9 @@ const maxAnnounced = 1_000;
  */
 export function withServerTools(
   own: ReadonlyMap<string, Tool>,
-  mcp: Pick<Mcp, "tools">,
+  mcp: Pick<Mcp, "tools" | "signInOf">,
   log: Pick<Log, "commit">,
+  signIns?: SignInNotices,
 ): (request: AgentRequest) => Promise<AgentTools> {
   const announced = new Map<SessionId, string>();
 
@@ -39,13 +41,36 @@ export function withServerTools(
     await log.commit({ owner, session, events: [notice], touch: "quiet" });
   }
 
+  /** A call that its server refused for want of a sign-in says so to the people of the conversation. */
+  function withNotice(name: string, tool: Tool): Tool {
+    return {
+      ...tool,
+      async run(call, context) {
+        const result = await tool.run(call, context);
+        if (result.outcome === "failed" && mcp.signInOf(name) === "needed")
+          await signIns?.tell(call, name);
+        return result;
+      },
+    };
+  }
+
   return async (request) => {
-    const { tools, hash, missing } = await mcp.tools();
+    const { tools: offered, hash, missing } = await mcp.tools();
     await announceMissing(
       request,
-      missing.map(({ name }) => name),
+      missing.flatMap(({ name, signIn }) => (signIn === "needed" ? [] : name)),
     );
-    const merged = new Map(tools.size === 0 ? own : [...own, ...tools, ...own]);
+    for (const { name, signIn } of missing)
+      if (signIn === "needed") await signIns?.tell(request, name);
+    const tools = [...offered].map(
+      ([toolName, tool]) => [toolName, withNotice(serverOf(toolName), tool)] as const,
+    );
+    const merged = new Map(tools.length === 0 ? own : [...own, ...tools, ...own]);
     return { tools: merged, signature: hash === "" ? "" : `mcp=${hash}` };
   };
+}
+
+/** No server's name has an underscore. */
+function serverOf(toolName: string): string {
+  return toolName.split("__", 1)[0] ?? toolName;
 }

@@ -1,5 +1,5 @@
 import type * as Library from "@modelcontextprotocol/client";
-import type { CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
+import type { AuthProvider, CallToolResult, Client, Transport } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import type { Clock, ToolContext } from "@holdfast/engine";
 import { type JsonObject, withTimeout } from "@holdfast/protocol";
@@ -29,6 +29,8 @@ export interface ConnectDeps extends ValueSources {
   readonly clock: Clock;
   /** For each response during setup. */
   readonly responseTimeoutMs: number;
+  /** Adds the tokens of a sign-in, for a server that may need one. */
+  readonly authProvider?: AuthProvider | undefined;
   readonly onStderrLine: (line: string) => void;
   readonly onToolsChanged: () => void;
   readonly signal: AbortSignal;
@@ -148,7 +150,12 @@ async function openTransport(deps: ConnectDeps): Promise<OpenedTransport> {
   if (!resolved.ok) throw new Error(resolved.message);
   const { values } = resolved;
   if ("url" in server) {
-    const transport = openHttpTransport(sdk.StreamableHTTPClientTransport, server.url, values);
+    const transport = openHttpTransport(
+      sdk.StreamableHTTPClientTransport,
+      server.url,
+      values,
+      deps.authProvider,
+    );
     // An unresponsive server is abandoned: the request ends with the transport.
     const endSession = (): Promise<unknown> =>
       withTimeout({ clock, ms: closeTimeoutMs }, () =>

@@ -1,4 +1,5 @@
 import type {
+  AuthProvider,
   JSONRPCMessage,
   StreamableHTTPClientTransport,
   Transport,
@@ -59,19 +60,18 @@ export const streamLost = -32_055;
 type SendArguments = Parameters<StreamableHTTPClientTransport["send"]>;
 type HttpTransport = Transport & Pick<StreamableHTTPClientTransport, "terminateSession">;
 
-/**
- * A server over streamable HTTP. The host never signs in on a server's behalf: the server accepts the configured
- * headers or refuses.
- */
+/** A server over streamable HTTP, with the operator's headers or with the tokens of a person's sign-in. */
 export function openHttpTransport(
   Streamable: typeof StreamableHTTPClientTransport,
   url: string,
   headers: Readonly<Record<string, string>>,
+  authProvider?: AuthProvider,
 ): HttpTransport {
   const address = new URL(url);
   const transport = new Streamable(address, {
     requestInit: { headers: { ...headers }, redirect: "manual" },
     fetch: createBoundFetch(address.origin),
+    ...(authProvider !== undefined && { authProvider }),
     reconnectionOptions: {
       initialReconnectionDelay: 500,
       reconnectionDelayGrowFactor: 2,

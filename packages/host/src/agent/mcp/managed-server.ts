@@ -1,3 +1,4 @@
+import type { AuthProvider } from "@modelcontextprotocol/client";
 import type { ToolResult, Clock, Random } from "@holdfast/engine";
 import { backoffMs } from "@holdfast/protocol";
 import { ConnectionRefusal, streamLost } from "./http-transport.ts";
@@ -5,6 +6,7 @@ import { type Sdk, connect, type McpConnection, loadSdk } from "./connect.ts";
 import type { Confinement } from "../../sandbox/confinement.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
+import { SignInNeeded } from "./sign-in/sign-ins.ts";
 import type { ToolList } from "./tool-list.ts";
 import type { ValueSources } from "./resolve-values.ts";
 
@@ -42,6 +44,8 @@ function classifyCallFailure(
     if (error.code === streamLost) return { outcome: "unknown", message, isLost: true };
     return { outcome: "failed", message, isLost: false };
   }
+  // The server refused before it did anything.
+  if (error instanceof SignInNeeded) return { outcome: "failed", message, isLost: true };
   if (error instanceof ConnectionRefusal) return { outcome: "failed", message, isLost: true };
   if (error instanceof SdkHttpError) {
     const { status } = error;
@@ -85,6 +89,7 @@ export interface ManagedServerDeps extends ValueSources {
   readonly clock: Clock;
   readonly random: Random;
   readonly times: ServerTimes;
+  readonly authProvider?: AuthProvider | undefined;
   readonly redact: Redact;
   readonly log: (line: string) => void;
   readonly onTools: () => void;
@@ -180,6 +185,7 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
       secrets,
       clock,
       responseTimeoutMs: times.responseTimeoutMs,
+      authProvider: deps.authProvider,
       onStderrLine: addStderrLine,
       onToolsChanged: () => current !== null && void refresh(current),
       signal,

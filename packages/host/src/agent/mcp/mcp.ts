@@ -3,8 +3,9 @@ import { type Tool, type Clock, type Random, type Store, systemClock } from "@ho
 import { commandText, withTimeout } from "@holdfast/protocol";
 import { createRedactor } from "../../ops/secrets/redact.ts";
 import type { Confinement } from "../../sandbox/confinement.ts";
-import type { McpServer, McpServers } from "../../ops/config/mcp-servers.ts";
+import type { McpServer, McpServers, WebServer } from "../../ops/config/mcp-servers.ts";
 import type { AddedServers } from "./added-servers.ts";
+import type { SignIns, SignInState } from "./sign-in/sign-ins.ts";
 import {
   manageServer,
   type ManagedServer,
@@ -24,6 +25,8 @@ export interface McpDeps extends Pick<ValueSources, "environment"> {
   readonly servers: McpServers;
   /** Those that people add while the host runs. */
   readonly added?: Pick<AddedServers, "list" | "onChange">;
+  /** Without it a server is asked with its headers only. */
+  readonly signIns?: Pick<SignIns, "providerFor" | "state" | "onChange">;
   readonly confinement: Confinement;
   /** Without them no stored key is found. */
   readonly secrets?: ValueSources["secrets"];
@@ -47,6 +50,7 @@ export interface McpServerState {
   readonly switch: "on" | "off";
   readonly target: string;
   readonly hidesAdded: boolean;
+  readonly signIn: SignInState;
 }
 
 /** The tools at one moment, and what they were built from. */
@@ -55,7 +59,11 @@ export interface McpTools {
   /** Empty without configured servers. */
   readonly hash: string;
   /** Servers whose tools are not known yet. */
-  readonly missing: readonly { readonly name: string; readonly why: string }[];
+  readonly missing: readonly {
+    readonly name: string;
+    readonly why: string;
+    readonly signIn: SignInState;
+  }[];
 }
 
 /** The MCP servers of this host. They belong to the process: agents come and go, connections stay. */
@@ -69,6 +77,9 @@ export interface Mcp {
    * The stored keys a server's settings name, and the only address they may be for. `null` if there is no such server.
    */
   keysOf(name: string): ServerKeys | null;
+  signInOf(name: string): SignInState;
+  /** The address of a server that a person can sign in to; `null` for others. */
+  signInUrl(name: string): string | null;
   /** `null` if there is no such server. */
   state(name: string): McpServerState | null;
   /** `null` if there is no such server. */
@@ -127,6 +138,7 @@ export function openMcp(deps: McpDeps): Mcp {
       times,
       log,
       redact,
+      authProvider: canSignIn(server) ? deps.signIns?.providerFor(name, server.url) : undefined,
       onTools: () => void (snapshot = undefined),
     });
   }
@@ -181,15 +193,28 @@ export function openMcp(deps: McpDeps): Mcp {
   function missing(): McpTools["missing"] {
     return sorted().flatMap(([name, { managed }]) =>
       managed.list() === null && managed.state() !== "stopped"
-        ? [{ name, why: managed.lastError() ?? "It has not answered yet." }]
+        ? [{ name, why: managed.lastError() ?? "It has not answered yet.", signIn: signInOf(name) }]
         : [],
     );
+  }
+
+  const definitionOf = (name: string): McpServer | undefined =>
+    deps.servers[name] ?? added?.list().get(name)?.server;
+
+  function signInUrl(name: string): string | null {
+    const definition = definitionOf(name);
+    return definition !== undefined && canSignIn(definition) ? definition.url : null;
+  }
+
+  function signInOf(name: string): SignInState {
+    const url = signInUrl(name);
+    return url === null ? "none" : (deps.signIns?.state(name, url) ?? "none");
   }
 
   function stateOf(name: string): McpServerState | null {
     const managed = entries.get(name)?.managed;
     const listed = added?.list().get(name);
-    const definition = deps.servers[name] ?? listed?.server;
+    const definition = definitionOf(name);
     if (definition === undefined) return null;
     const list = managed?.list() ?? null;
     return {
@@ -204,11 +229,14 @@ export function openMcp(deps: McpDeps): Mcp {
       switch: isConfigured(name) ? "on" : (listed?.switch ?? "on"),
       target: redact(targetOf(definition)),
       hidesAdded: isConfigured(name) && listed !== undefined,
+      signIn: signInOf(name),
     };
   }
 
   update();
   added?.onChange(update);
+  // Its tokens came or went, here or on another host.
+  deps.signIns?.onChange((name) => entries.get(name)?.managed.restart());
   return {
     async tools() {
       await first;
@@ -222,9 +250,11 @@ export function openMcp(deps: McpDeps): Mcp {
         .flatMap((name) => stateOf(name) ?? []),
     state: stateOf,
     keysOf(name) {
-      const definition = deps.servers[name] ?? added?.list().get(name)?.server;
+      const definition = definitionOf(name);
       return definition === undefined ? null : storedKeysOf(definition);
     },
+    signInUrl,
+    signInOf,
     restart(name) {
       entries.get(name)?.managed.restart();
       return stateOf(name);
@@ -244,6 +274,14 @@ export function openMcp(deps: McpDeps): Mcp {
       await Promise.all([...ending, ...[...entries.values()].map(({ managed }) => managed.stop())]);
     },
   };
+}
+
+/** A person's own header takes the place of a sign-in. */
+function canSignIn(server: McpServer): server is WebServer {
+  return (
+    "url" in server &&
+    !Object.keys(server.headers ?? {}).some((name) => name.toLowerCase() === "authorization")
+  );
 }
 
 /** For people: a query may hold a key. */

@@ -1,3 +1,4 @@
+import { noticeLink } from "@holdfast/protocol";
 import type { ContentBlock, PlanEntry, SessionUpdate } from "@agentclientprotocol/sdk";
 import type {
   EntryView,
@@ -78,7 +79,11 @@ export class Transcript {
     if (this.#settled.has(key)) return;
     this.#settled.add(key);
     if (entry.type === "message") this.#showMessage(entry);
-    else if (entry.type === "notice") this.showNotice(severityOf(entry.kind), entry.text);
+    else if (entry.type === "notice")
+      this.showNotice(
+        severityOf(entry.kind),
+        [entry.text, noticeLink(entry) ?? ""].join(" ").trim(),
+      );
     else if (entry.type === "compaction" && this.#deps.shows.compaction)
       this.#deps.send({
         sessionUpdate: "compaction_update",

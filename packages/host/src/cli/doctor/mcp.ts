@@ -12,7 +12,7 @@ const timeoutMs = 10_000;
 
 type McpServerStatus = Pick<
   McpServerState | McpServerView,
-  "name" | "state" | "lastError" | "said" | "switch" | "hidesAdded"
+  "name" | "state" | "lastError" | "said" | "switch" | "hidesAdded" | "signIn"
 > & {
   readonly tools: readonly unknown[];
   readonly leftOut: readonly string[];
@@ -84,6 +84,14 @@ function stateFindings({
 }: McpServerStatus): DoctorFinding[] {
   const what = `MCP ${name}`;
   if (server.switch === "off") return [okFinding(what, "switched off")];
+  if (server.signIn === "needed")
+    return [
+      warningFinding(
+        what,
+        "it needs a person to sign in",
+        `Run: holdfast mcp-servers sign-in ${name}, or choose Sign in on the page (Settings, MCP servers).`,
+      ),
+    ];
   const reason = lastError ?? said.at(-1) ?? "it has not answered in time";
   switch (state) {
     case "ready": {

@@ -13,6 +13,7 @@ import {
   type Source,
   type ToolDetails,
   terminalStates,
+  noticeLink,
 } from "@holdfast/protocol";
 import type { SessionState } from "@holdfast/client";
 import { transcriptStrings } from "../strings/transcript.ts";
@@ -123,7 +124,8 @@ export class TranscriptDiffer {
   #entryPieces(entry: EntryView): TranscriptPiece[] {
     if (entry.type === "notice" && this.#notices.get(entry.seq) !== entry.text) {
       this.#markShown(entry);
-      return [{ kind: "notice", text: entry.text }];
+      const link = noticeLink(entry);
+      return [{ kind: "notice", text: link === null ? entry.text : `${entry.text} ${link}` }];
     }
     if (this.#shownEntries.has(entry.seq)) return [];
     const pieces = this.#newEntryPieces(entry);

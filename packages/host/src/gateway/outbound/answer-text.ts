@@ -9,6 +9,7 @@ import {
   type RunState,
   type StoredEvent,
   terminalStates,
+  noticeLink,
 } from "@holdfast/protocol";
 
 type FilePart = Extract<Part, { type: "file" | "image" }>;
@@ -95,7 +96,9 @@ export class AnswerText {
         return this.#settle(event.data.parts, event.type === "message.assistant");
       case "notice.added":
         this.#dropLive();
-        return this.#add({ text: `⚠ ${event.data.text}` });
+        return this.#add({
+          text: `⚠ ${[event.data.text, noticeLink(event.data)].filter(Boolean).join("\n")}`,
+        });
       case "step.started":
         return this.#dropLive();
       case "approval.asked":

@@ -14,6 +14,7 @@ import type { ApiKeys } from "../auth/api-keys.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Passwords } from "../auth/password.ts";
 import type { AddedServers } from "../../agent/mcp/added-servers.ts";
+import type { SignIns } from "../../agent/mcp/sign-in/sign-ins.ts";
 import type { Mcp } from "../../agent/mcp/mcp.ts";
 import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
@@ -75,9 +76,10 @@ export interface ApiDeps extends MountDeps {
   readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */
   readonly journals?: Pick<SpillStore, "left">;
-  readonly mcp?: Pick<Mcp, "states" | "state" | "restart" | "keysOf">;
+  readonly mcp?: Pick<Mcp, "states" | "state" | "restart" | "keysOf" | "signInUrl">;
   /** MCP servers that people add. */
   readonly addedServers?: AddedServers;
+  readonly signIns?: Pick<SignIns, "begin" | "signOut">;
   /** Absent where background processes are disabled. */
   readonly processes?: Pick<ProcessManager, "output" | "stop" | "store">;
   /** Absent where the host cannot run a bot. */

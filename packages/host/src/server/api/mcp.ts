@@ -7,7 +7,7 @@ import { answer, type Call, mountCall, problem, type ProblemReply } from "./endp
 import type { ApiDeps } from "./deps.ts";
 
 export function mcpRoutes(deps: ApiDeps): Route[] {
-  const { mcp, secrets, addedServers: added } = deps;
+  const { mcp, secrets, addedServers: added, signIns } = deps;
 
   function view(name: string) {
     const state = mcp?.state(name) ?? null;
@@ -52,9 +52,38 @@ export function mcpRoutes(deps: ApiDeps): Route[] {
     return isKnown === true ? view(name) : problem("mcp_server_not_found");
   }
 
+  async function signIn({ params: { name }, body }: Call<"signInToMcpServer">) {
+    const url = mcp?.signInUrl(name) ?? null;
+    if (url === null || signIns === undefined) return problem("mcp_server_not_found");
+    const { clientId: id, clientSecret: secret } = body;
+    const begun = await signIns.begin(name, url, id === undefined ? undefined : { id, secret });
+    switch (begun.status) {
+      case "begun":
+        return answer({ link: begun.link, expiresAt: begun.until });
+      case "failed":
+        return problem("mcp_sign_in_failed", { detail: begun.message });
+      case "client needed":
+        return problem("mcp_client_needed", {
+          detail: `Its redirect address is ${begun.redirectUri}`,
+        });
+      case "no address":
+        return problem("mcp_no_address");
+    }
+  }
+
+  async function signOut({ params: { name } }: Call<"signOutOfMcpServer">) {
+    if ((mcp?.signInUrl(name) ?? null) === null) return problem("mcp_server_not_found");
+    await signIns?.signOut(name);
+    return answer(undefined);
+  }
+
   /** Also what a server in the configuration hides. */
   async function remove({ params: { name } }: Call<"removeMcpServer">) {
-    if (await added?.remove(name)) return answer(undefined);
+    if (await added?.remove(name)) {
+      // What was granted to the server that is gone is of no use to another one of its name.
+      if (!isConfigured(name)) await signIns?.signOut(name);
+      return answer(undefined);
+    }
     return problem(isConfigured(name) ? "mcp_server_configured" : "mcp_server_not_found");
   }
 
@@ -97,6 +126,8 @@ export function mcpRoutes(deps: ApiDeps): Route[] {
     mountCall(deps, "putMcpServer", put),
     mountCall(deps, "changeMcpServer", turn),
     mountCall(deps, "removeMcpServer", remove),
+    mountCall(deps, "signInToMcpServer", signIn),
+    mountCall(deps, "signOutOfMcpServer", signOut),
     mountCall(deps, "restartMcpServer", async ({ params: { name } }) => {
       const state = mcp?.restart(name) ?? null;
       return state === null

@@ -51,6 +51,7 @@ export function McpSettings() {
                   onRestart={() => void restart(server.name)}
                   onTurn={(to) => void turn(server.name, to)}
                   onRemove={() => void remove(server.name)}
+                  onChanged={refetch}
                 />
               ))}
             </ul>

@@ -3,15 +3,23 @@ import { useState } from "react";
 import { Dialog } from "../../ui/dialog.tsx";
 import { stripAnsi, revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
+import { McpSignIn } from "./sign-in.tsx";
 
 interface McpServerCardProps {
   readonly server: McpServerView;
   readonly onRestart: () => void;
   readonly onTurn: (to: "on" | "off") => void;
   readonly onRemove: () => void;
+  readonly onChanged: () => void;
 }
 
-export function McpServerCard({ server, onRestart, onTurn, onRemove }: McpServerCardProps) {
+export function McpServerCard({
+  server,
+  onRestart,
+  onTurn,
+  onRemove,
+  onChanged,
+}: McpServerCardProps) {
   const { name, kind, state, tools, leftOut, lastError, said: lastOutput } = server;
   const [isRemoving, setRemoving] = useState(false);
   const t = strings.mcp;
@@ -68,7 +76,8 @@ export function McpServerCard({ server, onRestart, onTurn, onRemove }: McpServer
           </button>
         </p>
       )}
-      {lastError !== null && isOn && (
+      {isOn && server.signIn !== "none" && <McpSignIn server={server} onChanged={onChanged} />}
+      {lastError !== null && isOn && server.signIn !== "needed" && (
         <p className={state === "ready" ? "quiet" : "trouble"}>
           {t.lastError(revealInvisible(lastError))}
         </p>

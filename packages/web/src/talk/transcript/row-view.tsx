@@ -1,4 +1,4 @@
-import { type NoticeEntry, waitingNoticeKinds } from "@holdfast/protocol";
+import { type NoticeEntry, noticeLink, waitingNoticeKinds } from "@holdfast/protocol";
 import { memo } from "react";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { Markdown } from "../../ui/markdown/markdown.tsx";
@@ -60,10 +60,16 @@ const noticeIcons: Readonly<Record<string, IconName>> = {
 /** A notice of the host about a run: why it broke off, and what was kept of it. */
 function NoticeRow({ entry }: { entry: NoticeEntry }) {
   const talk = useTalk();
+  const link = noticeLink(entry);
   return (
     <p className={`note notice ${entry.kind}`} role="note">
       <Icon name={noticeIcons[entry.kind] ?? "warning"} />
       <span>{entry.text}</span>
+      {link !== null && (
+        <a className="button plain" href={link} target="_blank" rel="noreferrer">
+          {strings.mcp.signIn}
+        </a>
+      )}
       {waitingNoticeKinds.has(entry.kind) && (
         <button
           type="button"

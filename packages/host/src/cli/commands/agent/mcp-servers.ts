@@ -31,6 +31,8 @@ const actions: Readonly<Record<string, (call: ServersCall) => Promise<number>>> 
   remove,
   on: (call) => turn(call, "on"),
   off: (call) => turn(call, "off"),
+  "sign-in": signIn,
+  "sign-out": signOut,
 };
 
 export const mcpServers: Command = {
@@ -41,6 +43,8 @@ export const mcpServers: Command = {
     "mcp-servers on <name>",
     "mcp-servers off <name>",
     "mcp-servers remove <name>",
+    "mcp-servers sign-in <name> [--client-id <id>] [--client-secret <VARIABLE>]",
+    "mcp-servers sign-out <name>",
   ],
   about: [
     "MCP servers, whose tools every agent has: those in config.json, and those added here or on the page, which take effect",
@@ -64,6 +68,16 @@ export const mcpServers: Command = {
       value: "none|host|names",
       about: "what the program reaches: nothing, everything (host), or host names with commas",
     },
+    "client-id": {
+      type: "string",
+      value: "id",
+      about: "a client that you registered, where the sign-in registers none by itself",
+    },
+    "client-secret": {
+      type: "string",
+      value: "VARIABLE",
+      about: "the variable of this shell that holds the client's secret",
+    },
     yes: { type: "boolean", about: "start this program on the host" },
     json: { type: "boolean", about: "a line of JSON for each" },
   },
@@ -75,6 +89,7 @@ export const mcpServers: Command = {
     ],
     ["holdfast mcp-servers add files --yes -- mcp-server-filesystem /srv", "a program of the host"],
     ["holdfast mcp-servers off wiki", "not for now; on brings it back"],
+    ["holdfast mcp-servers sign-in wiki", "prints a link to open in a browser"],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -119,6 +134,9 @@ function rowOf({
 }: McpServerView): string {
   const tooled = `${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;
   const marks = [
+    ...(server.signIn === "none"
+      ? []
+      : [server.signIn === "done" ? "signed in" : "needs a sign-in"]),
     server.connectedBy === "configuration" ? "in config.json" : "added",
     ...(server.hidesAdded ? ["hides an added server of this name"] : []),
     ...(state !== "ready" && lastError !== null ? [lastError] : []),
@@ -225,5 +243,34 @@ async function remove(call: ServersCall): Promise<number> {
   const removed = await call.client.removeMcpServer({ params: { name } });
   if (!removed.ok) return failed(call, removed);
   call.terminal.print(cleanLine(`Removed: ${name}`));
+  return exit.done;
+}
+
+async function signIn(call: ServersCall): Promise<number> {
+  const { client, given, terminal, words } = call;
+  const [name] = words;
+  if (name === undefined) return misuse(call, "Name a server.");
+  const clientId = textFlag(given, "client-id");
+  const variable = textFlag(given, "client-secret");
+  const read = readVariables(call, variable === undefined ? [] : [["secret", variable]]);
+  if ("sentence" in read) return misuse(call, read.sentence);
+  const { secret } = read.values;
+  const body = {
+    ...(clientId !== undefined && { clientId }),
+    ...(secret !== undefined && { clientSecret: secret }),
+  };
+  const begun = await client.signInToMcpServer({ params: { name }, body });
+  if (!begun.ok) return failed(call, begun);
+  terminal.print("Open this link in a browser within ten minutes, and sign in there:");
+  terminal.print(cleanLine(begun.value.link));
+  return exit.done;
+}
+
+async function signOut(call: ServersCall): Promise<number> {
+  const [name] = call.words;
+  if (name === undefined) return misuse(call, "Name a server.");
+  const gone = await call.client.signOutOfMcpServer({ params: { name } });
+  if (!gone.ok) return failed(call, gone);
+  call.terminal.print(cleanLine(`Signed out: ${name}`));
   return exit.done;
 }

@@ -1,0 +1,245 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "@holdfast/engine";
+import { ownerId } from "@holdfast/protocol";
+import { createLiveness, currentHolder } from "@holdfast/store/identity";
+import { databases } from "@holdfast/testing/databases/databases";
+import { openOAuthServer, type OAuthManners } from "@holdfast/testing/host/oauth-server";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { unconfined } from "../../../../test/support/open-confinement.ts";
+import { keySettings } from "../../../../test/support/providers/models.ts";
+import { openSecrets } from "../../../ops/secrets/secrets.ts";
+import { openMcp } from "../mcp.ts";
+import { openSignInRows } from "./sign-in-rows.ts";
+import { createSignIns } from "./sign-ins.ts";
+
+const requestTimeoutMs = 2_000;
+const address = "http://127.0.0.1:7000/base";
+
+async function openServer(options: Parameters<typeof openOAuthServer>[0] = {}) {
+  const server = await openOAuthServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+type OAuthServer = Awaited<ReturnType<typeof openServer>>;
+
+describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
+  async function openHosts(server: OAuthServer) {
+    const database = await factory.create();
+    onTestFinished(() => database.drop());
+    const home = mkdtempSync(join(tmpdir(), "holdfast-sign-in-"));
+    onTestFinished(() => rmSync(home, { recursive: true }));
+    /** One process of the store: with its own rows, its own connections and its own clock. */
+    return async function openHost() {
+      const store = await database.open();
+      const { rows } = await openSecrets(keySettings(home), store, (error) => {
+        throw error;
+      });
+      let time = Date.now();
+      const signIns = createSignIns({
+        rows: openSignInRows(rows),
+        address: () => address,
+        egressAllow: [server.host],
+        requestTimeoutMs,
+        store,
+        clock: systemClock,
+        holder: () => currentHolder("test"),
+        liveness: createLiveness(),
+        now: () => time,
+      });
+      const mcp = openMcp({
+        servers: { wiki: { url: server.mcp.url } },
+        signIns,
+        confinement: unconfined,
+        environment: {},
+        store,
+        log: () => undefined,
+        times: { backoffMs: 5, maxBackoffMs: 20 },
+      });
+      mcp.start();
+      onTestFinished(() => mcp.stop().then(() => store.close()));
+      return {
+        store,
+        rows,
+        signIns,
+        mcp,
+        begin: () => signIns.begin("wiki", server.mcp.url),
+        finish: (back: URL) => signIns.finish(back.searchParams, (name) => mcp.signInUrl(name)),
+        token: () => signIns.providerFor("wiki", server.mcp.url).token(),
+        state: () => mcp.state("wiki"),
+        wait: (ms: number) => void (time += ms),
+        /** Sees what other hosts have stored. */
+        async look() {
+          await rows.reload();
+          signIns.check();
+        },
+      };
+    };
+  }
+
+  type Host = Awaited<ReturnType<Awaited<ReturnType<typeof openHosts>>>>;
+
+  async function linkOf(host: Host): Promise<string> {
+    const begun = await host.begin();
+    if (begun.status !== "begun") throw new Error(JSON.stringify(begun));
+    return begun.link;
+  }
+
+  async function signIn(host: Host, server: OAuthServer): Promise<void> {
+    const back = server.allow(await linkOf(host));
+    expect(await host.finish(back)).toEqual({ status: "signed in", name: "wiki" });
+    await expect.poll(() => host.state()?.state).toBe("ready");
+  }
+
+  test("a server that needs a sign-in is connected by it on every host, until somebody signs out", async () => {
+    const server = await openServer();
+    const openHost = await openHosts(server);
+    const [here, there] = [await openHost(), await openHost()];
+    await expect.poll(() => here.state()?.signIn).toBe("needed");
+    expect(here.state()?.lastError).toContain("needs a sign-in");
+    const link = new URL(await linkOf(here));
+    expect(Object.fromEntries(link.searchParams)).toMatchObject({
+      client_id: "client-1",
+      code_challenge_method: "S256",
+      redirect_uri: `${address}/oauth/mcp/callback`,
+      resource: server.mcp.url,
+      scope: "tools",
+    });
+    // The browser comes back to another process of the same store.
+    expect(await there.finish(server.allow(link.href))).toMatchObject({ status: "signed in" });
+    await expect.poll(() => there.state()).toMatchObject({ state: "ready", signIn: "done" });
+    await here.look();
+    await expect.poll(() => here.state()?.state).toBe("ready");
+    expect([...(await here.mcp.tools()).tools.keys()]).toContain("wiki__answer");
+
+    const token = (await here.token()) ?? "";
+    expect(here.signIns.secrets()).toContain(token);
+    const rows = await here.store.register.list(ownerId.parse("owner"), "", 100);
+    for (const hidden of [token, server.origin]) expect(JSON.stringify(rows)).not.toContain(hidden);
+
+    expect(await here.signIns.signOut("wiki")).toBe(true);
+    await there.look();
+    await expect.poll(() => there.state()?.signIn).toBe("needed");
+  });
+
+  test("[safety] a state is good once and for ten minutes, and nothing is taken without it", async () => {
+    const server = await openServer();
+    const openHost = await openHosts(server);
+    const [here, there] = [await openHost(), await openHost()];
+    const back = server.allow(await linkOf(here));
+    const both = await Promise.all([here.finish(back), there.finish(back)]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["signed in", "unknown"]);
+    expect(await here.finish(back)).toEqual({ status: "unknown" });
+    const without = new URL(back);
+    without.searchParams.delete("state");
+    expect(await here.finish(without)).toEqual({ status: "unknown" });
+    const late = server.allow(await linkOf(here));
+    here.wait(10 * 60_000 + 1);
+    expect(await here.finish(late)).toEqual({ status: "unknown" });
+    const refused = server.allow(await linkOf(here));
+    refused.searchParams.delete("code");
+    refused.searchParams.set("error", "access_denied");
+    expect(await here.finish(refused)).toMatchObject({ status: "failed", name: "wiki" });
+    expect(server.tokenRequests).toHaveLength(1);
+  });
+
+  test("[safety] two processes spend a refresh token once, and both go on with the new tokens", async () => {
+    const server = await openServer();
+    const openHost = await openHosts(server);
+    const [here, there] = [await openHost(), await openHost()];
+    await signIn(here, server);
+    await there.look();
+    await expect.poll(() => there.state()?.state).toBe("ready");
+    const old = await here.token();
+    const gate = Promise.withResolvers<void>();
+    server.holdRefreshes(gate.promise);
+    here.wait(3_600_000);
+    there.wait(3_600_000);
+    const both = Promise.all([here.token(), here.token(), there.token()]);
+    await expect.poll(() => server.tokenRequests.length).toBe(2);
+    gate.resolve();
+    const [one, same, other] = await both;
+    expect([one === old, same, other]).toEqual([false, one, one]);
+    expect(server.tokenRequests.map((asked) => asked.get("grant_type"))).toEqual([
+      "authorization_code",
+      "refresh_token",
+    ]);
+    // The connections stay, and their next requests have the new token.
+    server.expireTokens();
+    here.mcp.restart("wiki");
+    await expect.poll(() => here.state()?.state).toBe("ready");
+  });
+
+  test("an answer without a new refresh token keeps the old one", async () => {
+    const server = await openServer({ rotation: "never" });
+    const here = await (await openHosts(server))();
+    await signIn(here, server);
+    for (const round of [1, 2]) {
+      const old = await here.token();
+      here.wait(3_600_000);
+      expect([round, (await here.token()) === old]).toEqual([round, false]);
+    }
+    const spent = server.tokenRequests.slice(1).map((asked) => asked.get("refresh_token"));
+    expect([spent.length, new Set(spent).size]).toEqual([2, 1]);
+  });
+
+  test("a refresh token that was spent before a crash asks for a new sign-in instead of failing for ever", async () => {
+    const server = await openServer();
+    const openHost = await openHosts(server);
+    const here = await openHost();
+    await signIn(here, server);
+    const stale = here.rows.read("mcp-sign-in/wiki") ?? "";
+    here.wait(3_600_000);
+    expect(await here.token()).toBeDefined();
+    // As if the process had died between the answer and its commit.
+    await here.rows.put("mcp-sign-in/wiki", stale);
+    const next = await openHost();
+    next.wait(3_600_000);
+    next.mcp.restart("wiki");
+    await expect.poll(() => next.state()?.signIn).toBe("needed");
+    await signIn(next, server);
+    expect(server.registered).toEqual(["Holdfast"]);
+  });
+
+  test.each<[OAuthManners, RegExp]>([
+    ["lies about its issuer", /issuer/i],
+    ["redirects the metadata", /leads to another host/],
+    ["never answers", /longer than 2000 ms/],
+  ])("[safety] a server that %s begins no sign-in, and says why", async (manners, message) => {
+    const server = await openServer({ manners });
+    const here = await (await openHosts(server))();
+    await expect.poll(() => here.state()?.signIn).toBe("needed");
+    const begun = await here.begin();
+    expect(begun.status === "failed" ? begun.message : begun.status).toMatch(message);
+    expect(server.registered).toEqual([]);
+  });
+
+  test.each<[OAuthManners, RegExp]>([
+    ["answers as another", /issuer/i],
+    ["redirects the token", /not sent elsewhere/],
+  ])("[safety] a server that %s gets no tokens stored", async (manners, message) => {
+    const server = await openServer({ manners });
+    const here = await (await openHosts(server))();
+    await expect.poll(() => here.state()?.signIn).toBe("needed");
+    const finished = await here.finish(server.allow(await linkOf(here)));
+    expect(finished.status === "failed" ? finished.message : finished.status).toMatch(message);
+    expect(await here.token()).toBeUndefined();
+    expect(server.tokenRequests).toHaveLength(manners === "answers as another" ? 0 : 1);
+  });
+
+  test("a server that registers nobody takes a client that a person has registered", async () => {
+    const server = await openServer({ manners: "registers nobody" });
+    const here = await (await openHosts(server))();
+    await expect.poll(() => here.state()?.signIn).toBe("needed");
+    expect(await here.begin()).toEqual({
+      status: "client needed",
+      redirectUri: `${address}/oauth/mcp/callback`,
+    });
+    const begun = await here.signIns.begin("wiki", server.mcp.url, { id: "registered-by-hand" });
+    if (begun.status !== "begun") throw new Error(begun.status);
+    expect(new URL(begun.link).searchParams.get("client_id")).toBe("registered-by-hand");
+    expect(await here.finish(server.allow(begun.link))).toMatchObject({ status: "signed in" });
+  });
+});
