@@ -95,7 +95,7 @@ export const skillRoutes = {
       "Unpack an archive of skills into a quarantine and show what is in it; nothing is used",
     access: "principal",
     body: z.strictObject({ blobId }),
-    example: { blobId: `sha256:${"0".repeat(64)}` },
+    example: { blobId: `blob_${"0".repeat(64)}` },
     answer: {
       media: "json",
       status: 200,
