@@ -25,7 +25,7 @@ const dist = join(home, name);
 const entries = { ...hostEntries, ...extraEntries };
 
 /** Needed by everything. All other packages are loaded from where they are, on demand. */
-const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|node:http2?$)/;
+const bundled = /^(@holdfast\/|zod$|zod\/|hono$|hono\/|@hono\/|uuidv7$|croner$|node:http2?$)/;
 
 const besideTheModule = /new URL\(\s*"([^"]+)",\s*import\.meta\.url,?\s*\)/g;
 /** Where it doesn't matter which module it is. */

@@ -23,21 +23,35 @@ const workdays = "mon tue wed thu fri";
 
 /** `Morning: weekdays 08:00 (Europe/Berlin)`, and anything else worth knowing. */
 export function describeSchedule(schedule: ScheduleView): string {
-  const { title, times, timeZone, state, last, nextAt, maker } = schedule;
+  const { title, times, timeZone, state, last, nextAt, maker, report } = schedule;
   const off = state === "off" ? ", off" : nextAt === null ? ", over" : "";
   const trouble =
     last === null || normalOutcomes.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
+  const changes = report === "changes" ? ", only changes" : "";
   const made = maker === undefined ? "" : `, made by ${maker.lane}`;
-  return `${title}: ${describeTimes(times)} (${timeZone})${off}${trouble}${made}`;
+  return `${title}: ${describeTimes(times)} (${timeZone})${off}${changes}${trouble}${made}`;
 }
 
 const normalOutcomes: ReadonlySet<string> = new Set(["accepted", "skipped"]);
 
 function describeTimes(times: ScheduleTimes): string {
   if ("date" in times) return `${times.date} ${times.at}`;
+  if ("everyMinutes" in times) return describeInterval(times.everyMinutes);
+  if ("cron" in times) return `cron ${times.cron}`;
   const days = times.days.join(" ");
   const dayText = times.days.length === 7 ? "daily" : days === workdays ? "weekdays" : days;
   return `${dayText} ${times.at.join(", ")}`;
+}
+
+/** `every 2 hours`, `every day` */
+function describeInterval(everyMinutes: number): string {
+  const [count, unit] =
+    everyMinutes % 1_440 === 0
+      ? [everyMinutes / 1_440, "day"]
+      : everyMinutes % 60 === 0
+        ? [everyMinutes / 60, "hour"]
+        : [everyMinutes, "minute"];
+  return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`;
 }
 
 /** What `/giveup` did, in a sentence. */

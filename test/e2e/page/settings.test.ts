@@ -298,6 +298,40 @@ test("a schedule is created, run at once, paused, changed and deleted, and a ref
   expect(consoleErrors).toEqual([]);
 });
 
+test("a schedule at intervals and one by a cron expression show when they run, or what is wrong", async () => {
+  const { tab, consoleErrors } = await rig.openTab({
+    at: "?settings=schedules",
+    timezoneId: "Europe/Berlin",
+  });
+  const schedules = async () => valueOf(await rig.client().listSchedules()).schedules;
+  await tab.getByRole("button", { name: "New schedule" }).click();
+  const form = tab.getByRole("form", { name: "New schedule" });
+  await form.getByLabel("Prompt").fill("Look for news {words:3}");
+  await form.getByLabel("At intervals").check();
+  await form.getByLabel("Every", { exact: true }).fill("1");
+  await form.getByLabel("Unit").selectOption("minutes");
+  await form.getByText(/^When: .*5/).waitFor();
+  await form.getByLabel("Every", { exact: true }).fill("90");
+  await form.getByText(/^Next: (?:.+ · ){4}.+/).waitFor();
+  await form.getByLabel("Only if something changed").check();
+  await form.getByRole("button", { name: "Create schedule" }).click();
+  await tab.getByText("Every 90 minutes", { exact: true }).waitFor();
+  await tab.getByText("Only if something changed", { exact: true }).waitFor();
+  expect(await schedules()).toMatchObject([{ times: { everyMinutes: 90 }, report: "changes" }]);
+
+  await tab.getByRole("button", { name: "New schedule" }).click();
+  await form.getByLabel("Prompt").fill("Close the month");
+  await form.getByLabel("Cron", { exact: true }).check();
+  await form.getByLabel("Cron expression").fill("0 25 * * *");
+  await form.getByText("When: the hour “25” is not valid", { exact: false }).waitFor();
+  await form.getByLabel("Cron expression").fill("0 18 L * *");
+  await form.getByText(/^Next: (?:.+ · ){4}.+/).waitFor();
+  await form.getByRole("button", { name: "Create schedule" }).click();
+  await tab.getByText("By cron: 0 18 L * *", { exact: true }).waitFor();
+  for (const { id } of await schedules()) await rig.client().removeSchedule({ params: { id } });
+  expect(consoleErrors).toEqual([]);
+});
+
 test("workspace instructions are asked about once and used only when trusted", async () => {
   const { session } = valueOf(await rig.client().createSession({ body: {} }));
   const folder = join(rig.home(), "workspaces", session.id);

@@ -55,7 +55,10 @@ export {
 } from "./workspace.ts";
 export { type GatewayView, type OutboxView } from "./gateway.ts";
 export {
+  isNothingNew,
+  nothingNew,
   type ScheduleBody,
+  scheduleMinutes,
   scheduleTimes,
   type ScheduleTimes,
   scheduleView,

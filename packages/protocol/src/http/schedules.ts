@@ -8,13 +8,23 @@ const time = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, "expected a time li
 const weekday = z.enum(["mon", "tue", "wed", "thu", "fri", "sat", "sun"]);
 const unique = (list: readonly string[]) => new Set(list).size === list.length;
 
-/** On some days of each week, or once. */
+/** How far apart the times of a schedule are at least, and may be in an interval. */
+export const scheduleMinutes = { min: 5, max: 31 * 24 * 60 } as const;
+
+/** On some days of each week, once, every so often, or by a cron expression. */
 export const scheduleTimes = z.union([
   z.strictObject({
     days: z.array(weekday).min(1).max(7).refine(unique, "each day once"),
     at: z.array(time).min(1).max(24).refine(unique, "each time once"),
   }),
   z.strictObject({ date: z.iso.date(), at: time }),
+  z.strictObject({
+    everyMinutes: z.int().min(scheduleMinutes.min).max(scheduleMinutes.max),
+    /** The instant from which it is counted: when it was made, unless another one is named. */
+    from: z.int().min(0).optional(),
+  }),
+  /** Five fields, in the schedule's time zone: minute, hour, day of the month, month, day of the week. */
+  z.strictObject({ cron: z.string().trim().min(1).max(200) }),
 ]);
 export type ScheduleTimes = z.infer<typeof scheduleTimes>;
 
@@ -34,7 +44,17 @@ const fields = {
   /** What happens to times at which no host was running: nothing, or one run for all of them. */
   missed: z.enum(["skip", "once"]),
   state: z.enum(["on", "off"]),
+  /** `changes`: an answer that says nothing new since the last report is kept, and not delivered. By default `always`. */
+  report: z.enum(["always", "changes"]).optional(),
 };
+
+/** What the model answers to a schedule that reports only changes when there are none. */
+export const nothingNew = "Nothing new.";
+
+/** Models add stars, quotes or a full stop now and then. */
+export function isNothingNew(text: string): boolean {
+  return /^[\s*_`"“”'>]*nothing new[\s*_`"“”'.!]*$/i.test(text);
+}
 
 /** `occurrence`: local time in its zone; `now` if a person asked for it. */
 const lastOccurrence = z.looseObject({
@@ -67,7 +87,7 @@ export const scheduleView = z.looseObject({
 });
 export type ScheduleView = z.infer<typeof scheduleView>;
 
-const { title, prompt, times, timeZone, missed, state } = fields;
+const { title, prompt, times, timeZone, missed, state, report } = fields;
 const changeableFields = z.strictObject({
   title,
   prompt,
@@ -76,6 +96,7 @@ const changeableFields = z.strictObject({
   target,
   missed: missed.optional(),
   state: state.optional(),
+  report,
 });
 const scheduleBody = changeableFields.extend({
   /** The lane of the program that makes it, so that its runs have at most that lane's rights; by default your own. */
@@ -104,6 +125,17 @@ export const scheduleRoutes = {
       status: 200,
       schema: z.looseObject({ schedules: z.array(scheduleView) }),
     },
+    problems: [],
+    repeat: "safe",
+  }),
+  previewSchedule: defineRoute({
+    method: "POST",
+    path: "/api/schedules/preview",
+    summary: "When a schedule with these times would be due next, or what is wrong with them",
+    access: "principal",
+    body: z.strictObject({ times, timeZone }),
+    example: { times: { cron: "0 8 * * mon-fri" }, timeZone: "Europe/Berlin" },
+    answer: { media: "json", status: 200, schema: z.looseObject({ next: z.array(z.int()) }) },
     problems: [],
     repeat: "safe",
   }),

@@ -24,9 +24,10 @@ test("only what was not there before is reported, as what it is", () => {
 test("a long run that ends is reported once; a short or cancelled one is not", () => {
   const watch = createRunWatch();
   const session = (live: boolean, lastState: "completed" | "failed" | "cancelled" | null) => [
-    { id: sessionId, liveRun: live ? run : null, lastState },
+    { id: sessionId, liveRun: live ? run : null, lastState, preview },
   ];
   let run = ids.make("run");
+  let preview = "The wind turns";
   expect(watch.ended(session(true, null), 0)).toEqual([]);
   expect(watch.ended(session(true, null), 9_000)).toEqual([]);
   expect(watch.ended(session(false, "completed"), 10_000)).toMatchObject([
@@ -38,6 +39,9 @@ test("a long run that ends is reported once; a short or cancelled one is not", (
   expect(watch.ended(session(false, "completed"), 29_999)).toEqual([]);
   watch.ended(session(true, "completed"), 30_000);
   expect(watch.ended(session(false, "cancelled"), 60_000)).toEqual([]);
-  watch.ended(session(true, "cancelled"), 70_000);
+  preview = "Nothing new.";
+  watch.ended(session(true, "cancelled"), 62_000);
+  expect(watch.ended(session(false, "completed"), 69_000 + 4_000)).toEqual([]);
+  watch.ended(session(true, "cancelled"), 74_000);
   expect(watch.ended(session(false, "failed"), 90_000)).toMatchObject([{ kind: "failed" }]);
 });

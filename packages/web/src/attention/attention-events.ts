@@ -1,4 +1,4 @@
-import type { ApprovalView, SessionView } from "@holdfast/protocol";
+import { type ApprovalView, isNothingNew, type SessionView } from "@holdfast/protocol";
 
 /** Something that a person who looks elsewhere should know. */
 export interface AttentionEvent {
@@ -28,7 +28,7 @@ export function newlyWaiting(
     }));
 }
 
-type Listed = Pick<SessionView, "id" | "liveRun" | "lastState">;
+type Listed = Pick<SessionView, "id" | "liveRun" | "lastState" | "preview">;
 
 export interface RunWatch {
   /** Takes the list as it is now, and returns the long runs that have ended since the last call. */
@@ -40,7 +40,7 @@ export function createRunWatch(): RunWatch {
   const startedAt = new Map<string, { readonly run: string; readonly at: number }>();
   return {
     ended(sessions, now) {
-      return sessions.flatMap(({ id, liveRun, lastState }): AttentionEvent[] => {
+      return sessions.flatMap(({ id, liveRun, lastState, preview }): AttentionEvent[] => {
         const known = startedAt.get(id);
         if (liveRun !== null) {
           if (known?.run !== liveRun) startedAt.set(id, { run: liveRun, at: now });
@@ -50,6 +50,7 @@ export function createRunWatch(): RunWatch {
         if (known === undefined || now - known.at < longRunMs || lastState === "cancelled")
           return [];
         const kind = lastState === "completed" ? "done" : "failed";
+        if (kind === "done" && isNothingNew(preview)) return [];
         return [{ kind, tag: known.run, sessionId: id }];
       });
     },

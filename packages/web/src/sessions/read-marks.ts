@@ -1,4 +1,4 @@
-import type { SessionId, SessionView } from "@holdfast/protocol";
+import { isNothingNew, type SessionId, type SessionView } from "@holdfast/protocol";
 import { z } from "zod";
 import { writeStored, readStored } from "../ui/local-storage.ts";
 
@@ -34,7 +34,9 @@ export function createReadMarks(now: number): ReadMarks {
       revision++;
       listeners.forEach((listener) => listener());
     },
-    isUnread: ({ id, sortAt }) => sortAt > (seen.get(id) ?? since),
+    // A schedule that reports only changes found none.
+    isUnread: ({ id, sortAt, preview }) =>
+      sortAt > (seen.get(id) ?? since) && !isNothingNew(preview),
     read: () => revision,
     subscribe(listener) {
       listeners.add(listener);

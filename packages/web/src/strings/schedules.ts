@@ -1,4 +1,11 @@
-import { plural } from "@holdfast/protocol";
+import { formatDollars, plural } from "@holdfast/protocol";
+
+interface Used {
+  readonly input: number;
+  readonly output: number;
+  readonly costMicros: number;
+  readonly calls: number;
+}
 
 /** Texts of scheduled prompts. */
 export const schedulesStrings = {
@@ -24,13 +31,27 @@ export const schedulesStrings = {
       weekend: "On weekends",
       on: (days: readonly string[]) => `Every ${days.join(", ")}`,
       at: (days: string, times: readonly string[]) => `${days} at ${times.join(" and ")}`,
+      every: (count: number, unit: "minutes" | "hours" | "days") =>
+        plural(count, { one: `Every ${unit.slice(0, -1)}`, other: `Every # ${unit}` }),
+      cron: (expression: string) => `By cron: ${expression}`,
       once: (date: string, time: string) => `Once, on ${date} at ${time}`,
     },
+    units: { minutes: "minutes", hours: "hours", days: "days" },
+    preview: (times: readonly string[]) =>
+      times.length === 1 ? `Runs on ${times[0]}.` : `Next: ${times.join(" · ")}`,
+    cost: ({ input, output, costMicros, calls }: Used) =>
+      [
+        ...(costMicros > 0 ? [formatDollars(costMicros)] : []),
+        plural(input + output, { one: "# token", other: "# tokens" }),
+        plural(calls, { one: "# call", other: "# calls" }),
+      ].join(", "),
     facts: {
       when: "When",
       next: "Next",
       where: "Where",
+      report: "Reports",
       missed: "If missed",
+      cost: "Last 30 days",
       maker: "Made by",
       last: "Last time",
     },
@@ -41,6 +62,10 @@ export const schedulesStrings = {
     missed: {
       skip: "Skip",
       once: "Run once, as soon as a host is running",
+    },
+    report: {
+      always: "Every answer",
+      changes: "Only if something changed",
     },
     outcome: {
       accepted: "sent",
@@ -79,7 +104,13 @@ export const schedulesStrings = {
       titleHint: "Defaults to the prompt's first words",
       repeat: "When",
       weekly: "Weekly",
+      interval: "At intervals",
       once: "Once",
+      cron: "Cron",
+      every: "Every",
+      unit: "Unit",
+      cronField: "Cron expression",
+      cronHint: "Minute, hour, day of the month, month, day of the week, in this time zone.",
       days: "Days",
       time: (index: number) => (index === 0 ? "Time" : `Time ${index + 1}`),
       anotherTime: "Add a time",
@@ -92,6 +123,9 @@ export const schedulesStrings = {
       conversations: "Conversations",
       chats: "Chats (get the answer too)",
       missed: "If no host is running then",
+      report: "Report",
+      reportHint:
+        "With “only if something changed” the prompt runs each time and is compared with the last report. If nothing changed, nothing is sent to a chat, and the conversation isn’t marked as unread.",
       create: "Create schedule",
     },
     /** The form's labels for the host's field names. */
@@ -107,6 +141,8 @@ export const schedulesStrings = {
       prompt: "Enter a prompt.",
       days: "Choose at least one day.",
       times: "Enter a time.",
+      interval: "Enter a whole number.",
+      cron: "Enter a cron expression.",
     },
     gone: "Deleted conversation",
     reading: "…",

@@ -1,8 +1,9 @@
 import type { ScheduleTimes } from "@holdfast/protocol";
+import { lastOfInterval, nextOfCron, nextOfInterval } from "./recurrences.ts";
 
 export interface Occurrence {
   readonly at: number;
-  /** The wall-clock time: identifies the occurrence permanently, on every host. */
+  /** The wall-clock time, with `/2` if clocks show it a second time: identifies the occurrence on every host. */
   readonly name: string;
 }
 
@@ -39,6 +40,11 @@ function findNext({ times, timeZone }: ScheduleRule, after: number): Occurrence 
     const occurrence = occurrenceOn(times.date, times.at, timeZone);
     return occurrence.at > after ? occurrence : null;
   }
+  if ("everyMinutes" in times) return occurrenceAt(nextOfInterval(times, after), timeZone);
+  if ("cron" in times) {
+    const at = nextOfCron(times.cron, timeZone, after);
+    return at === null ? null : occurrenceAt(at, timeZone);
+  }
   // Start a day early: a skipped time is due later than its wall-clock time.
   const today = Math.floor(wallAt(timeZone, after) / dayMs) - 1;
   let first: Occurrence | null = null;
@@ -70,14 +76,16 @@ export function occurrencesBetween(rule: ScheduleRule, after: number, upTo: numb
 }
 
 const maxOccurrences = 100;
-/** Windows to search, ever larger. Every week has an occurrence, and no clock change stretches one beyond nine days. */
-const lookBackMs = [dayMs / 24, dayMs, 9 * dayMs];
+/** Windows to search, ever larger: most schedules have an occurrence in every week, some only in leap years. */
+const lookBackMs = [1 / 24, 1, 9, 100, 400, 3_000, 30_000].map((days) => days * dayMs);
 
 /** The newest occurrence between two instants, with the others of its last hour. As fast after years as after a day. */
 export function newestBetween(rule: ScheduleRule, after: number, upTo: number): Occurrence[] {
   const next = nextOccurrence(rule, after);
   if (next === null || next.at > upTo) return [];
   if ("date" in rule.times) return [next];
+  if ("everyMinutes" in rule.times)
+    return [occurrenceAt(lastOfInterval(rule.times, upTo) ?? next.at, rule.timeZone)];
   for (const windowMs of lookBackMs) {
     const found = occurrencesBetween(rule, Math.max(after, upTo - windowMs), upTo);
     if (found.length > 0) return found;
@@ -90,7 +98,7 @@ function atSameInstant(
   { times, timeZone }: ScheduleRule,
   occurrence: Occurrence,
 ): readonly Occurrence[] {
-  if ("date" in times) return [occurrence];
+  if (!("days" in times)) return [occurrence];
   const all = times.at.map((time) => occurrenceOn(occurrence.name.slice(0, 10), time, timeZone));
   return all.filter(({ at }) => at === occurrence.at).toSorted((a, b) => (isBefore(a, b) ? -1 : 1));
 }
@@ -102,6 +110,13 @@ function isBefore(a: Occurrence, b: Occurrence): boolean {
 function occurrenceOn(date: string, time: string, timeZone: string): Occurrence {
   const name = `${date}T${time}`;
   return { at: instantOf(timeZone, Date.parse(`${name}:00Z`)), name };
+}
+
+/** Named by what clocks show then: a time that they show twice is two occurrences. */
+function occurrenceAt(at: number, timeZone: string): Occurrence {
+  const wall = wallAt(timeZone, at);
+  const shown = new Date(wall).toISOString().slice(0, 16);
+  return { at, name: instantOf(timeZone, wall) === at ? shown : `${shown}/2` };
 }
 
 /** A wall-clock time, in milliseconds as if it were UTC. */

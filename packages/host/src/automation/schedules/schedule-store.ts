@@ -5,6 +5,7 @@ import {
   rights,
   type ScheduleBody,
   type ScheduleId,
+  type ScheduleTimes,
   type ScheduleView,
   scheduleView,
   taintSources,
@@ -92,7 +93,8 @@ export class ScheduleStore {
     const now = await this.#now();
     const { missed = "skip", state = "on" } = body;
     const defaults = { id, createdAt: now, from: now, last: null, recent: [] };
-    const schedule: Schedule = { ...body, missed, state, ...defaults };
+    const times = anchored(body.times, now);
+    const schedule: Schedule = { ...body, times, missed, state, ...defaults };
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const rows = await this.#register.list(owner, registerPrefix, maxSchedules);
       const existing = rows
@@ -113,7 +115,12 @@ export class ScheduleStore {
   async change(owner: OwnerId, id: ScheduleId, body: ScheduleChange): Promise<ScheduleWriteResult> {
     const from = await this.#now();
     return this.#rewrite(owner, id, (schedule) =>
-      scheduleRow.parse({ ...schedule, ...body, from }),
+      scheduleRow.parse({
+        ...schedule,
+        ...body,
+        ...(body.times && { times: anchored(body.times, from) }),
+        from,
+      }),
     );
   }
 
@@ -153,6 +160,12 @@ export class ScheduleStore {
     }
     return { status: "not_found" };
   }
+}
+
+/** An interval is counted from when it was made, in whole minutes. */
+export function anchored(times: ScheduleTimes, now: number): ScheduleTimes {
+  if (!("everyMinutes" in times) || times.from !== undefined) return times;
+  return { ...times, from: Math.floor(now / 60_000) * 60_000 };
 }
 
 function findFreeSlot(rows: readonly { key: string; value: string; revision: number }[]) {

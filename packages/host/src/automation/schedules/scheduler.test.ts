@@ -97,6 +97,21 @@ test("a prompt is submitted at its time, once, however often hosts poll", async 
   expect(schedule?.last).toMatchObject({ occurrence: "2026-11-23T08:00", outcome: "accepted" });
 });
 
+test("[P11] an interval is submitted once at each of its times, counted from when it was made", async () => {
+  const { pollAt, submitted } = await openSchedules({ times: { everyMinutes: 45 } });
+  for (let minutes = 0; minutes <= 140; minutes += 1) await pollAt(start + minutes * 60_000);
+  expect(await submitted()).toEqual(["2026-11-18T08:44", "2026-11-18T09:29", "2026-11-18T10:14"]);
+});
+
+test("an expression that this version does not understand is listed, and never due", async () => {
+  const { pollAt, submitted, scheduleStore } = await openSchedules({
+    times: { cron: "0 8 * * someday" },
+  });
+  await pollAt(start + 24 * hourMs);
+  expect(await submitted()).toEqual([]);
+  expect(await scheduleStore.list(owner)).toHaveLength(1);
+});
+
 test.each([
   ["skip", []],
   ["once", ["2026-11-20T08:00"]],

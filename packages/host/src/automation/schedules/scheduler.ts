@@ -26,6 +26,7 @@ import {
   ScheduleStore,
   withOutcome,
 } from "./schedule-store.ts";
+import { askForChanges, readLastReport } from "./changes-only.ts";
 import { newestBetween, type Occurrence } from "./occurrences.ts";
 import { sessionForLane } from "../../gateway/lanes.ts";
 import {
@@ -183,8 +184,8 @@ async function submitOccurrence(
     case "accepted":
       return { outcome: "accepted", sessionId };
     case "refused":
-      // The lane has moved since another host submitted it.
-      return admission.code === "inbound_taken"
+      // The lane has moved since another host submitted it, or that host compared with another report.
+      return admission.code === "inbound_taken" || admission.code === "idempotency_conflict"
         ? { outcome: "accepted" }
         : { outcome: admission.code };
     case "failed":
@@ -217,21 +218,38 @@ interface SubmittedPrompt {
 export async function submitPrompt(
   { log, ids, runner, sessionFor, rights }: SubmitPromptDeps,
   owner: OwnerId,
-  { prompt, target, maker }: Pick<Schedule, "prompt" | "target" | "maker">,
+  schedule: Pick<Schedule, "id" | "prompt" | "target" | "maker" | "report" | "recent">,
   { key, heading }: PromptSource,
 ): Promise<SubmittedPrompt> {
+  const { target, maker } = schedule;
   const lane = "lane" in target ? target.lane : undefined;
   const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
   const admission = await admitMessage(log, ids, {
     owner,
     session,
     clientId: key,
-    text: `[${heading}]\n\n${prompt}`,
+    text: `[${heading}]\n\n${await promptFor(log, owner, session, schedule)}`,
     ...(maker && (await limitsOf(rights, owner, maker))),
     ...(lane !== undefined && { lane, inbound: { key } }),
   });
   if (admission.status === "accepted") runner.notify(owner, session);
   return { session, admission };
+}
+
+async function promptFor(
+  { store: { reads } }: Log,
+  owner: OwnerId,
+  session: SessionId,
+  { id, prompt, report, recent }: Pick<Schedule, "id" | "prompt" | "report" | "recent">,
+): Promise<string> {
+  if (report !== "changes") return prompt;
+  // The chat of a lane may have begun another conversation since.
+  const earlier = recent.flatMap(({ sessionId }) => sessionId ?? []);
+  for (const candidate of new Set([session, ...earlier])) {
+    const last = await readLastReport(reads, owner, candidate, id);
+    if (last !== null) return askForChanges(prompt, last);
+  }
+  return askForChanges(prompt, null);
 }
 
 /** What its maker could do when they made it, and still can now. */

@@ -6,7 +6,13 @@ import {
   describeError,
   shortId,
 } from "@holdfast/client";
-import { fieldErrors, routes, type ScheduleBody, type ScheduleView } from "@holdfast/protocol";
+import {
+  fieldErrors,
+  formatDollars,
+  routes,
+  type ScheduleBody,
+  type ScheduleView,
+} from "@holdfast/protocol";
 import {
   type Arguments,
   type Command,
@@ -37,6 +43,7 @@ export const schedules: Command = {
   usage: [
     "schedules list",
     "schedules add <prompt> --at <times> [--session <session>]",
+    "schedules add <prompt> --every <interval> | --cron <fields>",
     "schedules on <schedule>",
     "schedules off <schedule>",
     "schedules remove <schedule>",
@@ -46,6 +53,8 @@ export const schedules: Command = {
   flags: {
     at: { type: "string", value: "times", about: "when, like 08:00 or 08:00,20:00" },
     days: { type: "string", value: "days", about: "on which, like mon,fri (every day)" },
+    every: { type: "string", value: "interval", about: "or every so often, like 30m, 2h or 1d" },
+    cron: { type: "string", value: "fields", about: 'or by cron, like "0 8 * * mon-fri"' },
     date: { type: "string", value: "date", about: "once, on a day like 2026-12-24" },
     zone: { type: "string", value: "time zone", about: "like Europe/Berlin (this machine's)" },
     session: {
@@ -60,6 +69,7 @@ export const schedules: Command = {
     },
     title: { type: "string", value: "title", about: "what it is called (the prompt's beginning)" },
     missed: { type: "string", value: "skip|once", about: "what becomes of missed times (skip)" },
+    changes: { type: "boolean", about: "deliver an answer only if something changed" },
     json: { type: "boolean", about: "a line of JSON for each" },
   },
   examples: [
@@ -94,12 +104,19 @@ function misuse({ terminal }: SchedulesCall, sentence: string): number {
   return exit.misuse;
 }
 
+const costDays = 30;
+
 async function list(call: SchedulesCall): Promise<number> {
   const { client, given, terminal } = call;
   const result = await client.listSchedules();
   if (!result.ok) return failed(call, result);
-  for (const schedule of result.value.schedules)
-    terminal.print(hasFlag(given, "json") ? cleanJson(schedule) : rowOf(schedule));
+  const usage = await client.readUsageGroups({ query: { days: costDays } });
+  const costs = usage.ok ? usage.value.schedules : [];
+  for (const schedule of result.value.schedules) {
+    const micros = costs.find(({ scheduleId }) => scheduleId === schedule.id)?.costMicros ?? 0;
+    const cost = micros === 0 ? "" : `, ${formatDollars(micros)} in ${costDays} days`;
+    terminal.print(hasFlag(given, "json") ? cleanJson(schedule) : rowOf(schedule) + cost);
+  }
   if (result.value.schedules.length === 0)
     terminal.printError('Nothing is scheduled. "holdfast schedules --help" shows how to begin.');
   return exit.done;
@@ -115,11 +132,15 @@ async function add(call: SchedulesCall): Promise<number> {
   const { client, terminal } = call;
   const prompt = call.words.join(" ");
   if (prompt === "") return misuse(call, "schedules add needs a prompt, in quotation marks.");
-  const at = textFlag(call.given, "at");
-  if (at === undefined) return misuse(call, "When? Give --at, like --at 08:00.");
+  const every = textFlag(call.given, "every");
+  if (every !== undefined && minutesIn(every) === null)
+    return misuse(call, "--every takes a number of minutes, hours or days: 30m, 2h or 1d.");
+  const times = timesOf(call);
+  if (times === null)
+    return misuse(call, "When? Give --at, like --at 08:00, or --every 2h, or --cron.");
   const namedTarget = await targetOf(call);
   if (namedTarget === undefined) return exit.misuse;
-  const fields = scheduleFromFlags(call, prompt, at);
+  const fields = scheduleFromFlags(call, prompt, times);
   const body = routes.createSchedule.body.safeParse({
     ...fields,
     target: namedTarget ?? placeholderTarget,
@@ -155,22 +176,38 @@ async function add(call: SchedulesCall): Promise<number> {
 /** Stands in for a session that is created once everything else is valid. */
 const placeholderTarget = { lane: "cli:schedule" };
 
-function scheduleFromFlags(call: SchedulesCall, prompt: string, at: string) {
+function scheduleFromFlags(call: SchedulesCall, prompt: string, times: unknown) {
   const { given } = call;
   const missed = textFlag(given, "missed");
   return {
     title: textFlag(given, "title") ?? prompt.slice(0, 60),
     prompt,
-    times: timesOf(call, at),
+    times,
     timeZone: textFlag(given, "zone") ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     ...(missed !== undefined && { missed }),
+    ...(hasFlag(given, "changes") && { report: "changes" }),
   };
 }
 
 const everyDay = "mon,tue,wed,thu,fri,sat,sun";
 const listOf = (text: string): string[] => text.split(",").map((item) => item.trim());
 
-function timesOf({ given }: SchedulesCall, at: string): unknown {
+const unitMinutes: Readonly<Record<string, number>> = { m: 1, h: 60, d: 24 * 60 };
+
+/** `null` if it isn't a number with a unit. */
+function minutesIn(interval: string): number | null {
+  const [, count, unit = ""] = /^(\d{1,6}) ?([mhd])$/.exec(interval.trim()) ?? [];
+  return count === undefined ? null : Number(count) * (unitMinutes[unit] ?? 1);
+}
+
+/** As given, for the schema to check; `null` if no time is named. */
+function timesOf({ given }: SchedulesCall): unknown {
+  const cron = textFlag(given, "cron");
+  if (cron !== undefined) return { cron };
+  const every = textFlag(given, "every");
+  if (every !== undefined) return { everyMinutes: minutesIn(every) };
+  const at = textFlag(given, "at");
+  if (at === undefined) return null;
   const date = textFlag(given, "date");
   if (date !== undefined) return { date, at };
   return { days: listOf((textFlag(given, "days") ?? everyDay).toLowerCase()), at: listOf(at) };

@@ -11,6 +11,7 @@ import {
   terminalStates,
   noticeLink,
 } from "@holdfast/protocol";
+import { comparedReport, isUnchanged, textOf } from "../../automation/schedules/changes-only.ts";
 
 type FilePart = Extract<Part, { type: "file" | "image" }>;
 
@@ -57,6 +58,8 @@ export class AnswerText {
   #live = new Map<number, string>();
   #ending: RunEnding | null = null;
   #state: RunState = "queued";
+  /** The report that the answer is compared with; `undefined` if it is delivered in any case. */
+  #compared: string | null | undefined = undefined;
 
   constructor(runId: RunId) {
     this.runId = runId;
@@ -64,6 +67,18 @@ export class AnswerText {
 
   get ending(): RunEnding | null {
     return this.#ending;
+  }
+
+  /** Not shown before its end, for it may turn out to say nothing new. */
+  get isWithheld(): boolean {
+    return this.#compared !== undefined && this.#ending === null;
+  }
+
+  /** Its schedule delivers only changes, and there are none. */
+  get isUnchanged(): boolean {
+    if (this.#compared === undefined || this.#ending?.state !== "completed") return false;
+    if (this.#segments.some(({ file }) => file !== undefined)) return false;
+    return isUnchanged(this.#segments.at(-1)?.text ?? "", this.#compared);
   }
 
   /** A host is working on the run, so more may come at any moment. */
@@ -88,6 +103,13 @@ export class AnswerText {
 
   #applyKnown(event: KnownEvent): void {
     switch (event.type) {
+      case "message.user":
+        // A person who speaks up in its run wants the answer.
+        this.#compared =
+          event.data.clientId?.startsWith("schedule:") === true
+            ? comparedReport(textOf(event.data.parts))
+            : undefined;
+        return;
       case "message.delta":
         return this.#grow(event.data);
       case "message.assistant":
@@ -151,6 +173,8 @@ export class AnswerText {
   }
 
   sliceAt(from: number, limit: number): AnswerSlice {
+    // Whether it says something new is known at its end.
+    if (this.isWithheld) return { kind: "none" };
     const segment = this.#segments.find((candidate) => from < segmentEnd(candidate));
     if (segment === undefined) return { kind: "none" };
     const { start, text, file, live } = segment;

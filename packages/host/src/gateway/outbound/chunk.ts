@@ -98,6 +98,7 @@ function answerAction(
   const notice = noticeAbove(row);
   if (ending?.cause === "steered" || ending?.cause === "removed")
     return { kind: "close", state: "dropped", code: ending.cause };
+  if (text.isUnchanged) return { kind: "close", state: "dropped", code: "nothing_new" };
   if (ending !== null && row.platformId === null && now - ending.at > answerTtlMs)
     return { kind: "close", state: "expired", code: "too_old" };
   const slice =

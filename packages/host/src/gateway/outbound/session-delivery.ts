@@ -310,7 +310,7 @@ export class SessionDelivery {
     if (!adapter.capabilities.typing) return;
     const now = clock.now();
     for (const { address, text } of this.#pending.chunks) {
-      if (text === null || !text.isRunning || text.isStreaming) continue;
+      if (text === null || !text.isRunning || text.isStreaming || text.isWithheld) continue;
       if (now - (this.#typedAt.get(address.chat) ?? -Infinity) < typingIntervalMs) continue;
       this.#typedAt.set(address.chat, now);
       void adapter.showTyping(address, this.#signal);

@@ -2,11 +2,13 @@ import type { LaneKey, OwnerId, ProcessView, TaintSource } from "@holdfast/proto
 import type { Route } from "../http/routing.ts";
 import { isDeliveredLane, sessionForLane } from "../../gateway/lanes.ts";
 import { isTimeZone, nextOccurrence } from "../../automation/schedules/occurrences.ts";
+import { cronProblem } from "../../automation/schedules/recurrences.ts";
 import {
   type ScheduleWriteResult,
   ScheduleStore,
   type Schedule,
   type ScheduleChange,
+  anchored,
   viewSchedule,
 } from "../../automation/schedules/schedule-store.ts";
 import { submitPrompt } from "../../automation/schedules/scheduler.ts";
@@ -16,16 +18,26 @@ import type { ApiDeps } from "./deps.ts";
 import { describeEnd } from "../../automation/processes/end-report.ts";
 import { type ProcessRecord } from "../../automation/processes/process-store.ts";
 
+const previewedTimes = 5;
+
 export function scheduleRoutes(deps: ApiDeps): Route[] {
   const { store } = deps.log;
   const scheduleStore = new ScheduleStore(store.register, () => store.now());
   const rights = openRightsResolver(store.register);
 
-  async function validateSchedule(owner: OwnerId, { timeZone, target }: ScheduleChange) {
+  async function validateTimes({ timeZone, times }: Pick<ScheduleChange, "timeZone" | "times">) {
     if (timeZone !== undefined && !isTimeZone(timeZone)) {
       return invalidField("timeZone", "expected a time zone like Europe/Berlin");
     }
-    if (target === undefined) return null;
+    if (times === undefined || !("cron" in times)) return null;
+    const wrong = cronProblem(times.cron, timeZone ?? "UTC", await store.now());
+    return wrong === null ? null : invalidField("times.cron", wrong);
+  }
+
+  async function validateSchedule(owner: OwnerId, body: ScheduleChange) {
+    const invalid = await validateTimes(body);
+    const { target } = body;
+    if (invalid !== null || target === undefined) return invalid;
     if ("lane" in target) {
       if (!isDeliveredLane(target.lane))
         return invalidField("target.lane", "expected the lane of a chat; otherwise name a session");
@@ -43,6 +55,20 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
     if (times === undefined || timeZone === undefined) return null;
     const next = nextOccurrence({ times, timeZone }, await store.now());
     return next === null ? invalidField("times", "this time has passed") : null;
+  }
+
+  async function preview({ body }: Call<"previewSchedule">) {
+    const invalid = (await validateTimes(body)) ?? (await validateDueTime(body));
+    if (invalid !== null) return invalid;
+    const now = await store.now();
+    const next: number[] = [];
+    const rule = { ...body, times: anchored(body.times, now) };
+    for (let after = now; next.length < previewedTimes; after = next.at(-1) ?? now) {
+      const found = nextOccurrence(rule, after);
+      if (found === null) break;
+      next.push(found.at);
+    }
+    return answer({ next });
   }
 
   async function create({ owner, body, ids }: Call<"createSchedule">) {
@@ -104,6 +130,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
       );
       return answer({ schedules });
     }),
+    mountCall(deps, "previewSchedule", preview),
     mountCall(deps, "createSchedule", create),
     mountCall(deps, "changeSchedule", change),
     mountCall(deps, "runSchedule", runNow),

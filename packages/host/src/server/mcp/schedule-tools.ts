@@ -41,8 +41,14 @@ export function registerScheduleTools(server: McpServer, { client }: McpCaller):
       inputSchema: z.object({
         title: z.string().trim().min(1).max(100),
         prompt: z.string().trim().min(1).max(4_000),
-        times: scheduleTimes.describe("Days of the week with times, or one date with a time"),
+        times: scheduleTimes.describe(
+          "Days of the week with times, one date with a time, everyMinutes for an interval, or a cron expression of five fields",
+        ),
         time_zone: z.string().min(1).max(100).describe("An IANA name like Europe/Berlin"),
+        report: z
+          .enum(["always", "changes"])
+          .optional()
+          .describe("changes: an answer is delivered only if it says something new"),
         session_id: sessionId.optional(),
         lane: laneKey.optional(),
         request_id: z
@@ -57,6 +63,7 @@ export function registerScheduleTools(server: McpServer, { client }: McpCaller):
       prompt,
       times,
       time_zone: timeZone,
+      report,
       session_id: session,
       lane,
       request_id,
@@ -68,7 +75,15 @@ export function registerScheduleTools(server: McpServer, { client }: McpCaller):
       return resultOf(
         client.createSchedule({
           headers: { "idempotency-key": `mcp:${request_id}` },
-          body: { title, prompt, times, timeZone, target, madeIn: mcpLane },
+          body: {
+            title,
+            prompt,
+            times,
+            timeZone,
+            target,
+            madeIn: mcpLane,
+            ...(report !== undefined && { report }),
+          },
         }),
         ({ schedule }) =>
           toolResult(`Created ${schedule.id}. ${describeSchedule(schedule)}`, {

@@ -2,6 +2,7 @@ import type { ApiError } from "@holdfast/client";
 import type { ScheduleView } from "@holdfast/protocol";
 import { problemText } from "../../app-context.ts";
 import { strings } from "../../strings/strings.ts";
+import { splitInterval } from "./schedule-draft.ts";
 
 type OccurrenceOutcome = ScheduleView["recent"][number];
 
@@ -13,6 +14,11 @@ const longDate = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeZon
 export function describeTimes({ times }: Pick<ScheduleView, "times">): string {
   if ("date" in times)
     return texts.when.once(longDate.format(Date.parse(times.date)), formatClock(times.at));
+  if ("everyMinutes" in times) {
+    const { count, unit } = splitInterval(times.everyMinutes);
+    return texts.when.every(count, unit);
+  }
+  if ("cron" in times) return texts.when.cron(times.cron);
   const dayList = times.days.join(" ");
   const days =
     times.days.length === 7
@@ -50,7 +56,7 @@ export function describeNext(
   return texts.nextInZone(local, shown, timeZone);
 }
 
-function formatMoment(at: number, timeZone: string): string {
+export function formatMoment(at: number, timeZone: string): string {
   return formatIn(at, timeZone, { ...dayFormat, ...clockFormat });
 }
 
@@ -69,7 +75,7 @@ export function describeOutcome({ outcome, occurrence, at }: OccurrenceOutcome):
   const moment =
     occurrence === "now"
       ? `${formatMoment(at, localTimeZone())}, ${texts.byHand}`
-      : formatMoment(Date.parse(`${occurrence}:00Z`), "UTC");
+      : formatMoment(Date.parse(`${occurrence.slice(0, 16)}:00Z`), "UTC");
   return texts.occurrence(moment, outcomeText);
 }
 

@@ -1,4 +1,4 @@
-import type { ScheduleView, SessionId } from "@holdfast/protocol";
+import type { ScheduleView, SessionId, UsageGroupView } from "@holdfast/protocol";
 import { useState } from "react";
 import { useApp } from "../../app-context.ts";
 import { linkProps } from "../../router/router.ts";
@@ -20,6 +20,8 @@ import {
 interface ScheduleCardProps {
   readonly schedule: ScheduleView;
   readonly knownNames: KnownNames;
+  /** What it used in the last days; `null` if nothing is known of it. */
+  readonly cost: Pick<UsageGroupView, "input" | "output" | "costMicros" | "calls"> | null;
   readonly titleOfSession: (id: SessionId) => string;
   readonly onRun: () => void;
   readonly onSetState: () => void;
@@ -30,8 +32,9 @@ interface ScheduleCardProps {
 const texts = strings.schedules;
 
 export function ScheduleCard(props: ScheduleCardProps) {
-  const { schedule, knownNames, titleOfSession, onRun, onSetState, onEdit, onRemove } = props;
-  const { title, prompt, state, timeZone, target, missed, maker, recent, nextAt } = schedule;
+  const { schedule, knownNames, cost, titleOfSession, onRun, onSetState, onEdit, onRemove } = props;
+  const { title, prompt, state, timeZone, target, missed, report, maker, recent, nextAt } =
+    schedule;
   const [isConfirming, setIsConfirming] = useState(false);
   const isOn = state === "on";
   const when = describeTimes(schedule);
@@ -86,7 +89,9 @@ export function ScheduleCard(props: ScheduleCardProps) {
               />
             ),
           ],
+          ...(report === "changes" ? [[texts.facts.report, texts.report.changes] as const] : []),
           [texts.facts.missed, texts.missed[missed]],
+          ...(cost === null ? [] : [[texts.facts.cost, texts.cost(cost)] as const]),
           ...(maker === undefined
             ? []
             : [

@@ -25,13 +25,22 @@ test("a schedule that is opened for editing and saved unchanged stays the same",
   const draft = draftFromSchedule(schedule, "2026-11-16");
   expect(draftToBody(draft)).toEqual({
     kind: "complete",
-    body: { title, prompt, times, timeZone, missed },
+    body: { title, prompt, times, timeZone, missed, report: "always" },
   });
   expect(parseTarget(draft.where)).toEqual(target);
   const once = { ...schedule, times: { date: "2026-12-24", at: "18:00" } };
   expect(draftToBody(draftFromSchedule(once, "2026-11-16"))).toMatchObject({
     body: { times: once.times },
   });
+  const others: readonly ScheduleView["times"][] = [
+    { everyMinutes: 120, from: 60_000 },
+    { everyMinutes: 45 },
+    { cron: "0 8 * * mon-fri" },
+  ];
+  for (const each of others)
+    expect(
+      draftToBody(draftFromSchedule({ ...schedule, times: each, report: "changes" }, "2026-11-16")),
+    ).toMatchObject({ body: { times: each, report: "changes" } });
 });
 
 test("a draft names what is missing, sorts its times without duplicates, and takes its title from the prompt", () => {

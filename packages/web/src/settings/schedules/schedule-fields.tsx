@@ -1,7 +1,8 @@
 import { useId, useMemo } from "react";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
-import { type ScheduleDraft, weekdays, parseTarget } from "./schedule-draft.ts";
+import { intervalUnits, type ScheduleDraft, weekdays, parseTarget } from "./schedule-draft.ts";
+import { SchedulePreview } from "./schedule-preview.tsx";
 import type { GatewayView } from "@holdfast/protocol";
 import { useApp } from "../../app-context.ts";
 import { sessionTitle } from "../../sessions/session-actions.ts";
@@ -25,7 +26,7 @@ export function ScheduleTimeFields({ draft, onChange }: ScheduleTimeFieldsProps)
     <>
       <fieldset className="choices">
         <legend>{timeTexts.form.repeat}</legend>
-        {(["weekly", "once"] as const).map((repeat) => (
+        {(["weekly", "interval", "once", "cron"] as const).map((repeat) => (
           <label key={repeat} className="choice">
             <input
               type="radio"
@@ -50,7 +51,13 @@ export function ScheduleTimeFields({ draft, onChange }: ScheduleTimeFieldsProps)
             />
           </label>
         )}
-        <Times draft={draft} onChange={onChange} />
+        {draft.repeat === "interval" ? (
+          <Interval draft={draft} onChange={onChange} />
+        ) : draft.repeat === "cron" ? (
+          <CronField draft={draft} onChange={onChange} />
+        ) : (
+          <Times draft={draft} onChange={onChange} />
+        )}
         <label className="field schedule-zone">
           {timeTexts.form.zone}
           <input
@@ -70,8 +77,67 @@ export function ScheduleTimeFields({ draft, onChange }: ScheduleTimeFieldsProps)
           ))}
         </datalist>
       </div>
-      <p className="quiet">{timeTexts.form.zoneHint}</p>
+      <p className="quiet">
+        {draft.repeat === "cron" ? timeTexts.form.cronHint : timeTexts.form.zoneHint}
+      </p>
+      <SchedulePreview draft={draft} />
     </>
+  );
+}
+
+function Interval({ draft: { every, unit }, onChange }: ScheduleTimeFieldsProps) {
+  return (
+    <>
+      <label className="field schedule-count">
+        {timeTexts.form.every}
+        <input
+          className="input"
+          type="number"
+          min={1}
+          step={1}
+          inputMode="numeric"
+          value={every}
+          // Another interval begins anew.
+          onChange={(event) => onChange({ every: event.target.value, from: null })}
+        />
+      </label>
+      <label className="field">
+        {timeTexts.form.unit}
+        <select
+          className="input"
+          value={unit}
+          onChange={(event) => {
+            const chosen = intervalUnits.find((each) => each === event.target.value);
+            if (chosen !== undefined) onChange({ unit: chosen, from: null });
+          }}
+        >
+          {intervalUnits.map((each) => (
+            <option key={each} value={each}>
+              {timeTexts.units[each]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+function CronField({ draft: { cron }, onChange }: ScheduleTimeFieldsProps) {
+  return (
+    <label className="field schedule-cron">
+      {timeTexts.form.cronField}
+      <input
+        className="input"
+        dir="ltr"
+        spellCheck={false}
+        autoComplete="off"
+        autoCapitalize="off"
+        maxLength={200}
+        placeholder="0 8 * * mon-fri"
+        value={cron}
+        onChange={(event) => onChange({ cron: event.target.value })}
+      />
+    </label>
   );
 }
 

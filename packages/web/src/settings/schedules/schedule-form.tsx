@@ -80,6 +80,21 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
         />
       </label>
       <fieldset className="choices">
+        <legend>{texts.form.report}</legend>
+        {(["always", "changes"] as const).map((report) => (
+          <label key={report} className="choice">
+            <input
+              type="radio"
+              name="report"
+              checked={draft.report === report}
+              onChange={() => change({ report })}
+            />
+            <span>{texts.report[report]}</span>
+          </label>
+        ))}
+        <p className="quiet">{texts.form.reportHint}</p>
+      </fieldset>
+      <fieldset className="choices">
         <legend>{texts.form.missed}</legend>
         {(["skip", "once"] as const).map((missed) => (
           <label key={missed} className="choice">

@@ -11,6 +11,7 @@ import { ScheduleForm } from "./schedule-form.tsx";
 import { useSessionTitles } from "../use-titles.ts";
 
 const texts = strings.schedules;
+const costDays = 30;
 const noGateway: KnownNames & Pick<GatewayView, "lanes"> = { people: [], lanes: [] };
 
 /** The list of scheduled prompts, with everything that can be done to them. */
@@ -18,10 +19,12 @@ export function ScheduleSettings() {
   const { client, toasts } = useApp();
   const [query, refetch, update] = useHostQuery(() => client.listSchedules());
   const [gateway] = useHostQuery(() => client.readGateway());
+  const [usage] = useHostQuery(() => client.readUsageGroups({ query: { days: costDays } }));
   const [edited, setEdited] = useState<ScheduleId | "new" | null>(null);
   useInterval(5_000, refetch);
   const schedules = query.kind === "loaded" ? query.value.schedules : [];
   const titleOfSession = useSessionTitles(schedules.flatMap(sessionsOf));
+  const costs = usage.kind === "loaded" ? usage.value.schedules : [];
   const chats = gateway.kind === "loaded" ? gateway.value : noGateway;
 
   function show(schedule: ScheduleView): void {
@@ -92,6 +95,7 @@ export function ScheduleSettings() {
                   key={schedule.id}
                   schedule={schedule}
                   knownNames={chats}
+                  cost={costs.find(({ scheduleId }) => scheduleId === schedule.id) ?? null}
                   titleOfSession={titleOfSession}
                   onRun={() => void run(schedule.id)}
                   onSetState={() => void toggleState(schedule)}

@@ -1,0 +1,99 @@
+import { calls, says } from "@holdfast/testing/fakes/scripted-model";
+import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
+import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
+import { laneKey } from "@holdfast/protocol";
+import { expect, test } from "vitest";
+import {
+  openBot,
+  openBotApi,
+  startFakeBotApi,
+  textsIn,
+  untilShown,
+} from "../../../test/support/gateway/bot-rig.ts";
+import { valueOf } from "../../../test/support/api-helpers.ts";
+import { askForChanges, comparedReport, isUnchanged } from "./changes-only.ts";
+
+async function openReports(answers: Parameters<typeof openBotApi>[0]) {
+  const platform = await startFakeBotApi();
+  const look = createTool("look", async () => okResult("seen"));
+  const rig = openBotApi(answers, { tools: [look] });
+  openBot(rig, platform);
+  platform.say(7, "Hello");
+  await untilShown(platform, 1);
+  const { schedule } = valueOf(
+    await rig.client.createSchedule({
+      body: {
+        title: "Wind",
+        prompt: "How is the wind?",
+        times: { everyMinutes: 60 },
+        timeZone: "UTC",
+        target: { lane: laneKey.parse(`telegram:${botToken.split(":")[0]}:p7:0`) },
+        report: "changes",
+      },
+    }),
+  );
+  /** Runs it once, to the end of its answer. */
+  async function report(): Promise<string> {
+    const ran = valueOf(await rig.client.runSchedule({ params: { id: schedule.id } }));
+    const params = { id: ran.sessionId };
+    const read = async () => valueOf(await rig.client.readSession({ params }));
+    await expect.poll(async () => (await read()).session.liveRun).toBeNull();
+    await expect.poll(async () => (await read()).inbox).toEqual([]);
+    await expect
+      .poll(() => rig.store.reads.outbox(rig.owner, { states: ["pending", "sending"], limit: 9 }))
+      .toEqual([]);
+    return (await read()).session.preview;
+  }
+  return { platform, rig, report };
+}
+
+test("a chat gets a report only if it says something new; the conversation has them all", async () => {
+  const { platform, rig, report } = await openReports([
+    says("Hello."),
+    says("North, 5 knots."),
+    says("Nothing new."),
+    says("North,  5 knots.\n"),
+    says("South, 7 knots."),
+  ]);
+  expect(await report()).toBe("North, 5 knots.");
+  expect(await report()).toBe("Nothing new.");
+  await report();
+  expect(await report()).toBe("South, 7 knots.");
+  expect(textsIn(platform)).toEqual(["Hello.", "North, 5 knots.", "South, 7 knots."]);
+  const dropped = await rig.store.reads.outbox(rig.owner, { states: ["dropped"], limit: 9 });
+  expect(dropped.map(({ code }) => code)).toEqual(["nothing_new", "nothing_new"]);
+  const asked = rig.model.requests.map(({ messages }) => JSON.stringify(messages.at(-1)));
+  expect(asked[1]).toContain("There is no earlier report");
+  // Compared with what was last delivered, not with what was left out.
+  for (const later of [2, 3, 4]) expect(asked[later]).toContain("report:]\\nNorth, 5 knots.");
+  expect(rig.bugs).toEqual([]);
+});
+
+test("only the last words decide, whatever was said before a tool", async () => {
+  const { platform, report } = await openReports([
+    says("Hello."),
+    [says("I look at the wind.").slice(0, 1), calls("look", {})],
+    says("**Nothing new**"),
+    says("A storm."),
+  ]);
+  await report();
+  await report();
+  expect(textsIn(platform)).toEqual(["Hello.", "A storm."]);
+});
+
+test("a report that quotes the instructions is compared as a whole", () => {
+  const report = askForChanges("Look around", "An earlier report");
+  const message = askForChanges("How is the wind?", report);
+  expect(comparedReport(`[scheduled]\n\n${askForChanges("Look", "North\n\nand cold")}`)).toBe(
+    "North\n\nand cold",
+  );
+  expect(comparedReport(message)).not.toBeUndefined();
+  expect(comparedReport("How is the wind?")).toBeUndefined();
+});
+
+test("a report that was cut is never taken for the same", () => {
+  const long = "word ".repeat(2_000);
+  const compared = comparedReport(askForChanges("Look", long));
+  expect(compared).toBeNull();
+  expect(isUnchanged(long, compared ?? null)).toBe(false);
+});

@@ -1,0 +1,80 @@
+import type { Reads } from "@holdfast/engine";
+import {
+  decodeEvent,
+  isNothingNew,
+  nothingNew,
+  type OwnerId,
+  type Part,
+  type RunId,
+  type ScheduleId,
+  type SessionId,
+} from "@holdfast/protocol";
+
+const request = `[Report only what has changed since your last report. If nothing has changed in substance, answer with exactly “${nothingNew}” and nothing else: then nobody is notified.]`;
+const lastReportHeading = "[Your last report:]";
+const noLastReport = "[There is no earlier report, so report in full.]";
+/** A longer report is cut, and no answer counts as its repetition. */
+const maxReportLength = 4_000;
+const cutMark = "\n[The rest was left out.]";
+
+/** A prompt whose answer is delivered only if it says something new. */
+export function askForChanges(prompt: string, lastReport: string | null): string {
+  const text = lastReport?.trim() ?? "";
+  const shown = text.length <= maxReportLength ? text : text.slice(0, maxReportLength) + cutMark;
+  const last = text === "" ? noLastReport : `${lastReportHeading}\n${shown}`;
+  return `${prompt}\n\n${request}\n\n${last}`;
+}
+
+/** What a message asked for changes compares with; `undefined` if it did not ask for them. */
+export function comparedReport(message: string): string | null | undefined {
+  const start = message.lastIndexOf(`\n\n${request}\n\n`);
+  if (start === -1) return undefined;
+  const last = message.slice(start + request.length + 4);
+  const isReport = last.startsWith(`${lastReportHeading}\n`) && !last.endsWith(cutMark);
+  return isReport ? last.slice(lastReportHeading.length + 1) : null;
+}
+
+/** The model says that nothing is new, or says the same again. */
+export function isUnchanged(answer: string, lastReport: string | null): boolean {
+  return isNothingNew(answer) || (lastReport !== null && squeezed(answer) === squeezed(lastReport));
+}
+
+function squeezed(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
+
+const searchedEntries = 300;
+
+/** The newest answer to this schedule in a session that said something new. */
+export async function readLastReport(
+  reads: Pick<Reads, "entries">,
+  owner: OwnerId,
+  session: SessionId,
+  schedule: ScheduleId,
+): Promise<string | null> {
+  const page = await reads.entries(owner, session, { limit: searchedEntries });
+  /** By run, what it compares with, and its last words. */
+  const reports = new Map<RunId, { readonly last: string | null; text: string }>();
+  for (const stored of page?.entries ?? []) {
+    const decoded = decodeEvent(stored);
+    if (decoded.kind !== "known" || stored.runId === undefined) continue;
+    const { event } = decoded;
+    if (event.type === "message.user") {
+      if (event.data.clientId?.startsWith(`schedule:${schedule}:`) !== true) continue;
+      const last = comparedReport(textOf(event.data.parts)) ?? null;
+      reports.set(stored.runId, { last, text: "" });
+    } else if (event.type === "message.assistant" && event.data.partial === undefined) {
+      const report = reports.get(stored.runId);
+      const text = textOf(event.data.parts).trim();
+      if (report !== undefined && text !== "") report.text = text;
+    }
+  }
+  const newest = [...reports.values()].findLast(
+    ({ text, last }) => text !== "" && !isUnchanged(text, last),
+  );
+  return newest?.text ?? null;
+}
+
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
