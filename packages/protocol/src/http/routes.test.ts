@@ -88,6 +88,8 @@ describe("the table of routes", () => {
       "createSignInCode",
       "login",
       "logout",
+      // Changes nothing.
+      "previewSchedule",
       "putBlob",
       "sayByWebhook",
       "sendMessage",

@@ -21,6 +21,7 @@ const unknownIds: Readonly<Record<string, () => string>> = {
   schedules: () => ids.make("schedule"),
   processes: () => ids.make("process"),
   folders: () => "0".repeat(16),
+  skills: () => "0".repeat(16),
   blobs: () => `blob_${"0".repeat(64)}`,
 };
 

@@ -93,11 +93,18 @@ function bodiesOf(
   if (body === undefined) return { fits: none, broken: none, torn: none };
   const bytes = fc.string({ maxLength: 200 });
   if (body === "bytes") return { fits: bytes, broken: bytes, torn: bytes };
-  // The contract says little about an imported document, the value of a setting and a server: start from a real export,
-  // from a value that lists take, and from a program.
+  // The contract says little about an imported document, the value of a setting, a server and a time: start from a
+  // real export, a value that lists take, a program, and a cron expression in a zone that exists.
   const starts = new Map<string, fc.Arbitrary<unknown>>([
     ["POST /api/import", fc.constant({ format: "json", document })],
     ["PUT /api/settings/:name", fc.oneof(validValues(body, known), fc.constant({ value: [] }))],
+    [
+      "POST /api/schedules/preview",
+      fc.oneof(
+        validValues(body, known),
+        fc.constant({ times: { cron: "0 8 * * *" }, timeZone: "UTC" }),
+      ),
+    ],
     ["PUT /api/mcp/:name", fc.oneof(validValues(body, known), fc.constant({ command: "wiki" }))],
   ]);
   const values = starts.get(`${method} ${path}`) ?? validValues(body, known);
