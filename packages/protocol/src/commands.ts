@@ -124,7 +124,7 @@ export const commands = [
   define(
     "skill",
     optionalText("name and task"),
-    "List the skills of this session, or use one. /NAME does the same for a skill that no command is called like.",
+    "List the skills of this session, or use one. /NAME also uses one, if no command has that name.",
     { aliases: ["skills"], example: "/skill deploy to staging" },
   ),
   define(

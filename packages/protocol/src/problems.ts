@@ -264,8 +264,8 @@ export const problemKinds = {
   },
   files_unavailable: {
     status: 409,
-    title: "What the files were is not saved here.",
-    next: "Undo on the machine that the turn ran on, in the same folder; or undo the conversation alone.",
+    title: "The earlier content of these files is not saved here.",
+    next: "Undo on the machine that the turn ran on, in the same folder, or undo the conversation alone.",
   },
   nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: rereadSession },
   nothing_to_gain: {

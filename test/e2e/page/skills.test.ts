@@ -23,7 +23,7 @@ test("skills are read, switched off and on, and removed on the page, and /name u
   const settings = await openAnother("?settings=agent");
   const list = settings.getByRole("list", { name: "Skills", exact: true });
   await list.getByText("installed on this host, on").waitFor();
-  await list.locator("summary").filter({ hasText: "Look at this before you use it" }).click();
+  await list.locator("summary").filter({ hasText: "Check this before you use it" }).click();
   await list.getByText("count.sh", { exact: false }).first().waitFor();
   await list.locator("summary").filter({ hasText: "Show instructions" }).click();
   await list.getByText("Knock first.").waitFor();

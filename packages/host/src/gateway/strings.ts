@@ -58,9 +58,9 @@ export const botStrings = {
     },
     moreFacts: (count: number) => `${count} more. To search: \`/memory WORDS\``,
     noProjects: "There are no projects.",
-    noSkills: "There are no skills here.",
+    noSkills: "This conversation has no skills.",
     skillsWaiting: (count: number) =>
-      `${count} more in the workspace: read and trust them on the page or in the terminal.`,
+      `${count} more in the workspace need your decision: read and trust them on the page or in the terminal.`,
     oneVersion: "There is only one version of each message.",
     showVersion: "`/alternatives 1` shows the first.",
     noFacts: "No saved facts match.",

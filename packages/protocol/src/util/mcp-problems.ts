@@ -2,8 +2,8 @@
 export const mcpProblems = {
   mcp_server_configured: {
     status: 409,
-    title: "An MCP server of this name is in the host's configuration.",
-    next: "Change it there (mcp in config.json) and start the host again, or choose another name.",
+    title: "An MCP server with this name is set in the host's configuration.",
+    next: "Change it there (mcp in config.json) and restart the host, or choose another name.",
   },
   mcp_confirmation_needed: {
     status: 409,
@@ -12,8 +12,8 @@ export const mcpProblems = {
   },
   too_many_mcp_servers: {
     status: 409,
-    title: "There are as many MCP servers as there can be.",
-    next: "Remove one that is not needed any more.",
+    title: "32 MCP servers have been added, which is as many as there can be.",
+    next: "Remove one that is no longer needed.",
   },
   mcp_sign_in_failed: {
     status: 502,

@@ -32,13 +32,13 @@ export const memoryProblems = {
   },
   skill_exists: {
     status: 409,
-    title: "There is a skill with this name already.",
+    title: "There is already a skill with this name.",
     next: "Remove that one first, or give the new one another name.",
   },
   skill_changed: {
     status: 409,
     title: "The skill's files were changed in the meantime.",
-    next: "Read it again, and decide about what it says now.",
+    next: "Read it again, and decide on what it says now.",
   },
   guidance_changed: {
     status: 409,

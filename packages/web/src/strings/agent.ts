@@ -24,7 +24,7 @@ export const agentStrings = {
   },
   guidance: {
     title: "Guidance for the agent",
-    hint: "What the agent is told about this host and about its tools, after the persona. The built-in texts suit most people.",
+    hint: "What the agent is told about this host and its tools, after the persona. The built-in texts suit most people.",
     names: { guidance: "Working on this host", tools: "Using the tools" },
     applies:
       "New conversations start with this text. Conversations that have already begun keep the text they started with.",
@@ -38,7 +38,7 @@ export const agentStrings = {
   },
   timeZone: {
     title: "Time zone",
-    hint: "With each of your messages, the agent is told the time in this zone.",
+    hint: "The agent is told when each of your messages was sent, in this time zone.",
     label: "Time zone",
   },
   personas: {

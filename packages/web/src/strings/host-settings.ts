@@ -53,7 +53,7 @@ export const hostSettingsStrings = {
   },
   webSearch: {
     title: "Web search",
-    hint: "With a search provider the agent can search the web. Each search asks first, unless a rule allows it.",
+    hint: "With a search provider, the agent can search the web. Each search needs your approval unless a rule allows it.",
     off: "No provider is set up, so the agent cannot search.",
     used: (title: string) => `The agent searches with ${title}.`,
     provider: "Search provider",
@@ -68,8 +68,8 @@ export const hostSettingsStrings = {
     check: "Check",
     checks: {
       verified: "works",
-      rejected: "does not answer",
-      unreachable: "cannot be used now",
+      rejected: "API key rejected",
+      unreachable: "does not work",
       unverified: "not checked",
     },
     noAddress: "no address",

@@ -16,8 +16,8 @@ export const mcpStrings = {
     restarting: (name: string) => `Restarting ${name}.`,
     lastError: (sentence: string) => `Last error: ${sentence}`,
     fromConfiguration: "set in config.json",
-    hidesAdded: "A server of the same name was added here. The one in config.json is used.",
-    removeAdded: "Remove the added one",
+    hidesAdded: "A server of the same name was added here, but the one in config.json is used.",
+    removeAdded: "Remove the added server",
     removeAddedLead:
       "The added server is removed with its stored values. The one in config.json stays.",
     signIn: "Sign in",
@@ -63,10 +63,11 @@ export const mcpStrings = {
       programHint:
         "The host starts the program in a sandbox. Values of variables are stored encrypted.",
       submit: "Add",
-      added: (name: string) => `${name} was added. Agents get its tools from their next answer on.`,
+      added: (name: string) =>
+        `${name} was added. Agents can use its tools from their next answer on.`,
       badVariables: "Write each variable on its own line, like NAME=value.",
       confirmTitle: (name: string) => `Start a program for ${name}?`,
-      confirmLead: "The host will start exactly this, now and whenever it starts:",
+      confirmLead: "The host will run exactly this, now and each time it starts:",
       confirm: "Start it",
     },
   },

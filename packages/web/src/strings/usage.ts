@@ -19,9 +19,9 @@ export const usageStrings = {
     parts: { cached: "Cached input", fresh: "Other input", output: "Output" },
     limits: {
       title: "Spend limits",
-      hint: "In dollars. A limit applies at once, also to what is running, and counts only models with a known price. Leave it empty for no limit.",
+      hint: "In dollars. A limit applies at once, even to running answers, and counts only models with a known price. Leave it empty for no limit.",
       perDay: "In 24 hours",
-      perRun: "For one answer, with the tasks it hands on",
+      perRun: "For one answer, including delegated tasks",
       none: "No limit",
     },
     asTable: "Show as a table",

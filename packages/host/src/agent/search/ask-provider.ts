@@ -61,7 +61,7 @@ export async function askProvider(
     if (code === "too_large")
       return failed(
         "search_too_large",
-        `${provider.title} answered with more than ${searchLimits.bytes} bytes. Search for something narrower.`,
+        `${provider.title} answered with more than ${searchLimits.bytes / 1024 / 1024} MB. Search for something narrower.`,
       );
     return failed(
       "search_unreachable",
@@ -76,7 +76,7 @@ export async function askProvider(
   if (found === null)
     return failed(
       "search_bad_answer",
-      `${provider.title} answered in a form that Holdfast does not know. Check its address in the settings, under Tools.`,
+      `${provider.title} answered in a form that Holdfast does not know. Check its address in Settings, Tools and approvals.`,
     );
   return { ok: true, results: (await readResults(found)).slice(0, query.count) };
 }
@@ -98,20 +98,20 @@ function failureOf(
     case 403:
       return {
         code: "search_key_rejected",
-        message: `${title} rejects the key. Store the right one in the settings, under Tools.`,
+        message: `${title} rejects the key. Store the right one in Settings, Tools and approvals.`,
       };
     case 402:
       return {
         code: "search_no_credit",
-        message: `The ${title} account has no credit left. Add some, or choose another provider in the settings, under Tools.`,
+        message: `The ${title} account has no credit left. Add some, or choose another provider in Settings, Tools and approvals.`,
       };
     case 429: {
       const seconds = Number(headers["retry-after"]);
       const isKnown = Number.isFinite(seconds) && seconds > 0 && seconds <= 86_400;
-      const wait = isKnown ? `Wait ${Math.ceil(seconds)} seconds` : "Wait a little";
+      const wait = isKnown ? `Wait ${Math.ceil(seconds)} seconds` : "Wait a minute";
       return {
         code: "search_rate_limited",
-        message: `${title} has had too many searches. ${wait} before the next one.`,
+        message: `${title} got too many searches. ${wait} before the next one.`,
       };
     }
     default:

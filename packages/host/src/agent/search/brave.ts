@@ -50,7 +50,7 @@ export const brave = {
       ? {
           code: "search_key_rejected",
           message:
-            "Brave Search rejects the key. Store the right one in the settings, under Tools.",
+            "Brave Search rejects the key. Store the right one in Settings, Tools and approvals.",
         }
       : null,
 } satisfies SearchProvider;

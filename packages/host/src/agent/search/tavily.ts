@@ -45,7 +45,7 @@ export const tavily = {
       ? {
           code: "search_no_credit",
           message:
-            "The Tavily plan's searches are used up. Raise its limit at tavily.com, or choose another provider in the settings, under Tools.",
+            "The Tavily plan's searches are used up. Raise its limit at tavily.com, or choose another provider in Settings, Tools and approvals.",
         }
       : null,
 } satisfies SearchProvider;

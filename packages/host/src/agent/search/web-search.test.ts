@@ -140,7 +140,7 @@ test.each([
     "Store the right one",
   ],
   ["tavily", status(429, "", { "retry-after": "7" }), "search_rate_limited", "Wait 7 seconds"],
-  ["tavily", status(429, "", { "retry-after": "soon" }), "search_rate_limited", "Wait a little"],
+  ["tavily", status(429, "", { "retry-after": "soon" }), "search_rate_limited", "Wait a minute"],
   ["tavily", status(432), "search_no_credit", "used up"],
   ["exa", status(402), "search_no_credit", "no credit"],
   ["exa", status(500), "search_failed", "Try again later"],

@@ -104,7 +104,7 @@ export function createWebSearch(deps: WebSearchDeps): WebSearch {
           failure: {
             code: "search_not_set_up",
             message:
-              "No search provider is set up. A person can set one up in the settings, under Tools.",
+              "No search provider is set up. A person can set one up in Settings, Tools and approvals.",
           },
         };
       const outcome = await askProvider(ask, current, query, signal);

@@ -82,7 +82,10 @@ test("what is discarded, refused, or left for an hour is deleted", async () => {
   await installer.discard(staged.id);
   expect(quarantined()).toEqual([]);
   const none = await installer.stage(zipSync({ "README.md": strToU8("nothing") }));
-  expect(none).toEqual({ status: "refused", reason: "There is no SKILL.md in it." });
+  expect(none).toEqual({
+    status: "refused",
+    reason: "There is no SKILL.md in it. Add one to each skill's folder.",
+  });
   expect(await installer.stage(zipSync({ a: strToU8("1"), "a/b": strToU8("2") }))).toMatchObject({
     status: "refused",
   });

@@ -57,7 +57,10 @@ export function createSkillInstaller(
         for (const [path, content] of unpacked.files) await writeNew(folder, path, content);
       } catch {
         await rm(folder, { recursive: true, force: true });
-        return { status: "refused", reason: "The archive cannot be written: check its names." };
+        return {
+          status: "refused",
+          reason: "The files of the archive cannot be written. Check their names.",
+        };
       }
       const scan = await scanSkills(folder);
       // An installed skill has a folder of its name.
@@ -69,7 +72,9 @@ export function createSkillInstaller(
       await rm(folder, { recursive: true, force: true });
       const [first] = scan.skipped;
       const reason =
-        first === undefined ? "There is no SKILL.md in it." : `${first.path}: ${first.reason}`;
+        first === undefined
+          ? "There is no SKILL.md in it. Add one to each skill's folder."
+          : `${first.path}: ${first.reason}`;
       return { status: "refused", reason };
     },
     async install(id, wanted) {

@@ -46,7 +46,7 @@ test("tools that it asks for are shown with a warning", async () => {
     file("name: deploy\ndescription: Ships.\nallowed-tools: Bash(git:*) Read"),
   );
   expect(skill.allowedTools).toBe("Bash(git:*) Read");
-  expect(skill.warnings[0]).toContain("changes nothing");
+  expect(skill.warnings[0]).toContain("Holdfast ignores that");
 });
 
 test.each([
@@ -56,7 +56,7 @@ test.each([
   ["a list", file("- name\n- description"), "is not valid YAML"],
   ["no description", file("name: deploy"), "no description"],
   ["an empty description", file('name: deploy\ndescription: "  "'), "no description"],
-  ["a description that is a list", file("name: deploy\ndescription: [a]"), "must be texts"],
+  ["a description that is a list", file("name: deploy\ndescription: [a]"), "must be text"],
   ["no instructions", file("name: deploy\ndescription: Ships.", ""), "no instructions"],
   ["aliases", file("name: &a deploy\ndescription: *a"), "is not valid YAML"],
   ["a control character", file("name: deploy\ndescription: Ships.", "a\u0000b"), "plain UTF-8"],

@@ -49,22 +49,25 @@ export async function parseSkill(text: string, folderName: string): Promise<Skil
     );
   const decoded = frontMatter.safeParse(fields);
   if (!decoded.success)
-    return unusable(`The name and the description in ${skillFile} must be texts.`);
+    return unusable(`The name and the description in ${skillFile} must be text.`);
   const { name: declared = "", description: given = "", "allowed-tools": tools } = decoded.data;
   const warnings: string[] = [];
   const name = chooseName(declared.trim(), folderName, warnings);
   if (name === null)
     return unusable(
-      `A skill's name has 1 to 64 lower-case letters, digits and single hyphens; ${JSON.stringify(declared.slice(0, 80))} does not.`,
+      `A skill's name has 1 to 64 lower-case letters, digits and single hyphens. Rename ${JSON.stringify(declared.slice(0, 80))}.`,
     );
   const whole = given.replaceAll(/\s+/gu, " ").trim();
   if (whole === "")
-    return unusable(`${skillFile} has no description. The model needs one to know when to use it.`);
+    return unusable(
+      `${skillFile} has no description. Add one, so that the model knows when to use the skill.`,
+    );
   if (whole.length > maxDescriptionLength)
     warnings.push(`The description was cut: it has more than ${maxDescriptionLength} characters.`);
   const description = whole.slice(0, maxDescriptionLength).toWellFormed();
   const body = rawBody.trim();
-  if (body === "") return unusable(`${skillFile} has no instructions below its front matter.`);
+  if (body === "")
+    return unusable(`${skillFile} has no instructions below its front matter. Add some.`);
   if (Buffer.byteLength(JSON.stringify(body)) > maxBodyBytes)
     return unusable(
       `${skillFile} is longer than ${maxBodyBytes / 1024} KiB. Move a part of it to files beside it.`,
@@ -72,7 +75,7 @@ export async function parseSkill(text: string, folderName: string): Promise<Skil
   const allowedTools = [tools ?? []].flat().join(" ").replaceAll(/\s+/gu, " ").trim();
   if (allowedTools !== "")
     warnings.push(
-      "It asks for tools to be allowed. That changes nothing: each call is decided as always.",
+      "It asks for tools to be allowed. Holdfast ignores that: each call is decided as always.",
     );
   return {
     ok: true,
@@ -95,12 +98,12 @@ function chooseName(declared: string, folderName: string, warnings: string[]): s
   if (namePattern.test(declared)) {
     if (declared !== folderName)
       warnings.push(
-        `${folderWarning} ${JSON.stringify(folderName.slice(0, 80))}; the name counts.`,
+        `${folderWarning} ${JSON.stringify(folderName.slice(0, 80))}; its own name is used.`,
       );
     return declared;
   }
   if (!namePattern.test(folderName)) return null;
-  warnings.push("It has no valid name, so it is called like its folder.");
+  warnings.push("It has no valid name, so the name of its folder is used.");
   return folderName;
 }
 

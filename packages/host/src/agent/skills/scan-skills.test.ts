@@ -90,7 +90,9 @@ describe("a scan", () => {
       linkSync(join(folder, "seed"), join(folder, `many/${index}`));
     const { skills, skipped } = await scanSkills(folder);
     expect(skills.map(({ name }) => name)).toEqual(["deploy"]);
-    expect(skipped).toEqual([{ path: "many", reason: "It has more than 1000 files." }]);
+    expect(skipped).toEqual([
+      { path: "many", reason: "It has more than 1000 files. Remove some." },
+    ]);
   });
 
   test("ends after 2,000 folders and says so", async () => {

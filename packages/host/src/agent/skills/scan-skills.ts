@@ -87,7 +87,10 @@ export async function scanSkills(root: string, below = ""): Promise<SkillScan> {
       if (name.startsWith(".") || name === "node_modules") continue;
       const inner = join(path, name);
       if (kind === "link")
-        skipped.push({ path: inner, reason: "It is a link, and links are not followed." });
+        skipped.push({
+          path: inner,
+          reason: "It is a link, and links are not followed. Replace it with the folder itself.",
+        });
       if (kind === "folder" && depth < scanLimits.depth) await walk(inner, depth + 1);
     }
   }
@@ -129,21 +132,23 @@ export async function readSkillFolder(root: string, base = ""): Promise<SkillRea
     for (const { name, kind } of listed.value.entries) {
       const inner = join(path, name);
       if (kind === "link")
-        return `${JSON.stringify(inner)} is a link. A skill has files of its own only.`;
-      if (kind === "other") return `${JSON.stringify(inner)} is neither a file nor a folder.`;
+        return `${JSON.stringify(inner)} is a link, and links are not followed. Replace it with the file itself.`;
+      if (kind === "other")
+        return `${JSON.stringify(inner)} is neither a file nor a folder. Remove it.`;
       if (kind === "folder") {
         if (depth >= scanLimits.fileDepth)
-          return `Its folders are deeper than ${scanLimits.fileDepth}.`;
+          return `Its folders are nested more than ${scanLimits.fileDepth} deep. Move files up.`;
         const reason = await walk(inner, depth + 1);
         if (reason !== null) return reason;
         continue;
       }
-      if (files.length >= scanLimits.files) return `It has more than ${scanLimits.files} files.`;
+      if (files.length >= scanLimits.files)
+        return `It has more than ${scanLimits.files} files. Remove some.`;
       const read = await readSkillFile(jail.ok ? jail.value : null, base, inner);
       if (!read.ok) return read.reason;
       bytes += read.content.length;
       if (bytes > scanLimits.bytes)
-        return `It is larger than ${scanLimits.bytes / 1024 / 1024} MiB.`;
+        return `It is larger than ${scanLimits.bytes / 1024 / 1024} MiB. Remove some files.`;
       files.push(read.file);
       if (found.length < maxFindings)
         found.push(...inspectFile(inner, read.content, read.file.executable));
@@ -154,7 +159,7 @@ export async function readSkillFolder(root: string, base = ""): Promise<SkillRea
 
   const reason = await walk("", 0);
   if (reason !== null) return { ok: false, reason };
-  if (text === null) return { ok: false, reason: `It has no ${skillFile}.` };
+  if (text === null) return { ok: false, reason: `It has no ${skillFile}. Add one.` };
   const parsed = await parseSkill(Buffer.from(text).toString("utf8"), basename(join(root, base)));
   if (!parsed.ok) return parsed;
   files.sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -168,7 +173,7 @@ type FileRead =
   | { readonly ok: false; readonly reason: string };
 
 async function readSkillFile(jail: Jail | null, base: string, path: string): Promise<FileRead> {
-  if (jail === null) return { ok: false, reason: "It is gone." };
+  if (jail === null) return { ok: false, reason: "It no longer exists." };
   const read = await jail.read(join(base, path), async ({ handle, size, mode }) => {
     if (size > scanLimits.fileBytes) return null;
     // A file that grows while it is read must not fill the memory.
@@ -185,7 +190,7 @@ async function readSkillFile(jail: Jail | null, base: string, path: string): Pro
   if (read.value === null)
     return {
       ok: false,
-      reason: `${JSON.stringify(path)} is larger than ${scanLimits.fileBytes / 1024 / 1024} MiB.`,
+      reason: `${JSON.stringify(path)} is larger than ${scanLimits.fileBytes / 1024 / 1024} MiB. Remove it or make it smaller.`,
     };
   const { content, executable } = read.value;
   const hash = createHash("sha256").update(content).digest("hex");

@@ -23,13 +23,13 @@ interface SessionRef {
   readonly session: SessionId;
 }
 
-/** Where a workspace's skills are looked for. The first one with a name counts. */
+/** Where a workspace's skills are looked for. The first skill with a name is used. */
 const workspaceSkillFolders = [".holdfast/skills", ".agents/skills", ".claude/skills"] as const;
 
 export interface ListedSkill extends AvailableSkill {
   /** `undecided` and `refused`: a workspace's skill that the model does not get. */
   readonly state: "on" | "off" | "undecided" | "refused";
-  /** Another skill of this name counts; says which. */
+  /** Names the skill of the same name that is used in its place. */
   readonly shadowedBy: string | null;
 }
 
@@ -249,7 +249,7 @@ function stateOf(
   return decision === "trusted" ? "on" : (decision ?? "undecided");
 }
 
-/** Of those with one name, the first that is on counts. */
+/** Of skills with the same name, the first that is on is used. */
 function markShadowed(skills: readonly Omit<ListedSkill, "shadowedBy">[]): readonly ListedSkill[] {
   return skills.map((skill) => {
     const counting = skills.find(({ name, state }) => name === skill.name && state === "on");

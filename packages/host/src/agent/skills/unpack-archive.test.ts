@@ -67,9 +67,9 @@ describe("an archive is refused with the reason", () => {
     "n".repeat(500),
   ];
   test.each(names)("with the name %j, in a zip or a tar.gz", async (name) => {
-    expect(await namesIn(zipSync({ [name]: strToU8("x") }))).toContain("no name for a file");
+    expect(await namesIn(zipSync({ [name]: strToU8("x") }))).toContain("not a valid file name");
     const long = tarOf(tarEntry("x", `${name}\0`, "L"), tarEntry("x", "x"));
-    expect(await namesIn(long)).toContain("no name for a file");
+    expect(await namesIn(long)).toContain("not a valid file name");
   });
 
   test.each([
@@ -92,7 +92,7 @@ describe("an archive is refused with the reason", () => {
     );
     expect(await namesIn(zipSync(many, { level: 0 }))).toContain("more than 2000 files");
     expect(await namesIn(zipSync({ bomb: new Uint8Array(5_000_000) }))).toContain("too large");
-    expect(await namesIn(gzipSync(Buffer.alloc(60_000_000)))).toContain("damaged, or too large");
+    expect(await namesIn(gzipSync(Buffer.alloc(60_000_000)))).toContain("damaged or too large");
   });
 
   test("that is damaged, or no archive", async () => {

@@ -17,10 +17,16 @@ export async function unpackArchive(bytes: Uint8Array): Promise<Unpacked> {
   try {
     if (startsWith(bytes, "504b0304")) return { ok: true, files: await unpackZip(bytes) };
     if (startsWith(bytes, "1f8b")) return { ok: true, files: await unpackTar(bytes) };
-    return { ok: false, reason: "It is neither a zip nor a tar.gz archive." };
+    return {
+      ok: false,
+      reason: "It is neither a zip nor a tar.gz archive. Pack it again as one of them.",
+    };
   } catch (error) {
     if (error instanceof Refusal) return { ok: false, reason: error.message };
-    return { ok: false, reason: "The archive is damaged, or too large." };
+    return {
+      ok: false,
+      reason: "The archive is damaged or too large. Pack it again, with fewer files.",
+    };
   }
 }
 
@@ -39,14 +45,15 @@ class Intake {
     if (name.endsWith("/") || leftOut.test(name)) return null;
     const path = safeName(name);
     // Some file systems do not tell cases apart.
-    if (this.#names.has(path.toLowerCase())) throw new Refusal(`${quote(name)} is there twice.`);
+    if (this.#names.has(path.toLowerCase()))
+      throw new Refusal(`${quote(name)} is there twice. Remove one of them.`);
     this.#names.add(path.toLowerCase());
     if (this.#names.size > limits.files)
       throw new Refusal(`The archive has more than ${limits.files} files.`);
     this.#bytes += size;
     if (size > limits.fileBytes || this.#bytes > limits.bytes)
       throw new Refusal(
-        `${quote(name)} is too large: files have at most 4 MiB, and all together 32 MiB.`,
+        `${quote(name)} is too large: a file may have 4 MiB, and all files together 32 MiB.`,
       );
     return path;
   }
@@ -62,7 +69,8 @@ function safeName(name: string): string {
     // oxlint-disable-next-line no-control-regex
     !/[\0-\u001F\u007F\\:]/u.test(name) &&
     parts.every((part) => part !== "" && part !== "." && part !== "..");
-  if (!isSafe) throw new Refusal(`${quote(name)} is no name for a file of a skill.`);
+  if (!isSafe)
+    throw new Refusal(`${quote(name)} is not a valid file name in a skill. Rename the file.`);
   return parts.join("/");
 }
 
@@ -104,16 +112,20 @@ async function unpackTar(bytes: Uint8Array): Promise<ReadonlyMap<string, Uint8Ar
     const header = tar.subarray(at, at + block);
     if (header.every((byte) => byte === 0)) break;
     const size = Number.parseInt(textIn(header, 124, 12).trim() || "0", 8);
-    if (!Number.isSafeInteger(size) || size < 0) throw new Refusal("The archive is damaged.");
+    if (!Number.isSafeInteger(size) || size < 0)
+      throw new Refusal("The archive is damaged. Download or pack it again.");
     const content = tar.subarray(at + block, at + block + size);
-    if (content.length < size) throw new Refusal("The archive ends early.");
+    if (content.length < size)
+      throw new Refusal("The archive ends early. Download or pack it again.");
     at += block + Math.ceil(size / block) * block;
     const type = String.fromCharCode(header[156] ?? 0);
     if (type === "L") longName = textIn(content, 0, content.length);
     else if (type === "x") longName = paxPath(content) ?? longName;
     else if (type === "5" || type === "g") longName = null;
     else if (!fileTypes.has(type))
-      throw new Refusal(`${quote(longName ?? nameIn(header))} is a link or a device.`);
+      throw new Refusal(
+        `${quote(longName ?? nameIn(header))} is a link or a device. Pack the archive without it.`,
+      );
     else {
       const path = intake.admit(longName ?? nameIn(header), size);
       if (path !== null) intake.files.set(path, content);

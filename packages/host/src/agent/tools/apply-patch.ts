@@ -84,7 +84,7 @@ async function planChanges(
 /** What the model probably meant, so that it can correct its patch without reading the file again. */
 function nearTo(text: string | null, missing: string | undefined): string {
   const near = text === null || missing === undefined ? null : nearestLines(text, missing);
-  return near === null ? "" : ` What comes nearest:\n${near}`;
+  return near === null ? "" : ` The nearest lines:\n${near}`;
 }
 
 async function writeAll(jail: Jail, changes: readonly Change[]): Promise<ToolResult> {

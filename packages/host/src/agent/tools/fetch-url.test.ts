@@ -82,7 +82,7 @@ test("a long page comes in parts of one fetch, which together are the page", asy
   );
   expect(lines.join("\n")).toBe(`version 1\n${longText}`);
   expect((await get("/long", { part: 4 })).output).toBe(
-    "There is no part 4: it has 3 part(s). Ask for one of them.",
+    "There is no part 4: it has 3 parts. Ask for an existing one.",
   );
   expect((await get("/long")).output).toContain("version 2");
 });

@@ -86,7 +86,9 @@ function describePart(
 ) {
   const text = parts[part - 1];
   if (text === undefined)
-    return failed(`There is no part ${part}: it has ${parts.length} part(s). Ask for one of them.`);
+    return failed(
+      `There is no part ${part}: ${parts.length === 1 ? "it has one part" : `it has ${parts.length} parts`}. Ask for an existing one.`,
+    );
   const which = parts.length === 1 ? "" : `, part ${part} of ${parts.length}`;
   const again = origin === "fetched again" ? ", fetched again and maybe changed" : "";
   const notes = [

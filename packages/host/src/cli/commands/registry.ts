@@ -65,7 +65,8 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./agent/personas.ts")).personas,
   },
   skills: {
-    summary: "instructions for certain tasks: list, show, install, on, off, remove, trust",
+    summary:
+      "instructions for certain tasks: list, show, install, switch off and on, remove, trust",
     load: async () => (await import("./agent/skills.ts")).skills,
   },
   projects: {

@@ -67,7 +67,7 @@ function mcpFindings(server: McpServerStatus): DoctorFinding[] {
   const { name } = server;
   const hidden = warningFinding(
     `MCP ${name}`,
-    "config.json and the page both have a server of this name, and the one in config.json is used",
+    "config.json has a server of the same name as an added one, and the one in config.json is used",
     `Rename it in config.json, or run: holdfast mcp-servers remove ${name}`,
   );
   return [hidden, ...stateFindings(server)];

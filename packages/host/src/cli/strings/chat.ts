@@ -160,9 +160,9 @@ export const chatStrings = {
     several: "Several sessions match. Which one? /resume <end of its id>",
     title: (title: string) => `Renamed to “${title}”`,
     noTitle: "No title yet.",
-    noSkills: "There are no skills here.",
+    noSkills: "This conversation has no skills.",
     skillsWaiting: (count: number) =>
-      `${count} more in this folder wait for a decision: holdfast skills trust`,
+      `${count} more in this folder need your decision: holdfast skills trust --help`,
     model: (model: string) => `Model for this session: ${model}`,
     nextModel: (model: string) => `Model for the next session: ${model}`,
     mode: (mode: string) => `Mode for this session: ${mode}`,

@@ -73,7 +73,7 @@ export const toolSettings = {
     fallbackInWords: "none",
   }),
   searchProvider: setting<WebSearchProvider | "auto" | "off">({
-    about: "who searches the web for agents: without one they have no web_search",
+    about: "who searches the web for agents; without a provider they have no web_search",
     allowed:
       "auto (the first that has an address or a key: searxng, brave, tavily, exa), one of these names, or off",
     schema: z.enum(["auto", "off", ...webSearchProviders]),

@@ -13,7 +13,11 @@ export async function installFrom(call: SkillsCall): Promise<number> {
     terminal.printError(cleanLine(text));
     return code;
   };
-  if (source === "") return fail("Name a folder, an archive or an https address.", exit.misuse);
+  if (source === "")
+    return fail(
+      "Name a folder, an archive, or the https address of a git repository.",
+      exit.misuse,
+    );
   const packed = await packSkills(source, terminal.environment);
   if (!packed.ok) return fail(packed.reason);
   for (const { path, reason } of packed.skipped)
@@ -33,7 +37,7 @@ export async function installFrom(call: SkillsCall): Promise<number> {
     await client.discardSkills({ params: { id } });
     return fail(
       answer === "unasked"
-        ? "Nothing was installed. Read the above, and run it again with --yes."
+        ? "Nothing was installed. Read the preview above, then run it again with --yes."
         : "Nothing was installed.",
       answer === "unasked" ? exit.misuse : exit.failed,
     );
@@ -58,7 +62,7 @@ function preview({ terminal }: SkillsCall, skill: SkillView): void {
   );
   for (const file of files.slice(0, 50)) terminal.print(cleanLine(`  ${file.path}\t${file.size}`));
   if (files.length > 50) terminal.print(`  and ${files.length - 50} more`);
-  for (const warning of warnings) terminal.print(cleanLine(`  Look at this: ${warning}`));
+  for (const warning of warnings) terminal.print(cleanLine(`  Check this: ${warning}`));
 }
 
 async function confirm(

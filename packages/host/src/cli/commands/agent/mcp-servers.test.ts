@@ -57,10 +57,7 @@ test("what cannot be added is refused in words", async () => {
   for (const [args, words] of [
     [["add"], "Give a name"],
     [["add", "wiki", "https://wiki.example", "more"], "Give one address"],
-    [
-      ["add", "wiki", "https://wiki.example", "--header", "Authorization"],
-      "A header is given like",
-    ],
+    [["add", "wiki", "https://wiki.example", "--header", "Authorization"], "Give a header like"],
     [["add", "wiki", "https://wiki.example", "--header", "A=UNSET"], "UNSET is not set"],
     [["on"], "Name a server"],
     [["paint"], "is not known"],

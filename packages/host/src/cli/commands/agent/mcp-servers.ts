@@ -87,8 +87,8 @@ export const mcpServers: Command = {
       "holdfast mcp-servers add wiki https://wiki.example.org/mcp --header Authorization=WIKI_AUTH",
       'with a header whose value, like "Bearer …", is in the variable WIKI_AUTH',
     ],
-    ["holdfast mcp-servers add files --yes -- mcp-server-filesystem /srv", "a program of the host"],
-    ["holdfast mcp-servers off wiki", "not for now; on brings it back"],
+    ["holdfast mcp-servers add files --yes -- mcp-server-filesystem /srv", "a program on the host"],
+    ["holdfast mcp-servers off wiki", "keeps it, but does not connect; on brings it back"],
     ["holdfast mcp-servers sign-in wiki", "prints a link to open in a browser"],
   ],
   settings: "reach",
@@ -138,7 +138,7 @@ function rowOf({
       ? []
       : [server.signIn === "done" ? "signed in" : "needs a sign-in"]),
     server.connectedBy === "configuration" ? "in config.json" : "added",
-    ...(server.hidesAdded ? ["hides an added server of this name"] : []),
+    ...(server.hidesAdded ? ["used instead of an added server of this name"] : []),
     ...(state !== "ready" && lastError !== null ? [lastError] : []),
   ];
   const shown = turned === "off" ? "off" : state === "ready" ? `ready, ${tooled}` : state;
@@ -151,7 +151,7 @@ async function add(call: ServersCall): Promise<number> {
   const { client, given, terminal, words } = call;
   const [name, first, ...rest] = words;
   if (name === undefined || first === undefined)
-    return misuse(call, "Give a name, and an address or a program.");
+    return misuse(call, "Give a name and an address or a program.");
   const isWeb = /^https?:\/\//i.test(first);
   if (isWeb && rest.length > 0) return misuse(call, "Give one address.");
   const read = isWeb ? readWeb(call, first) : readProgram(call, first, rest);
@@ -165,7 +165,7 @@ async function add(call: ServersCall): Promise<number> {
   const isProgram = body.command !== undefined;
   if (isProgram) {
     terminal.print(cleanLine(`The host will start: ${programText(body)}`));
-    if (!hasFlag(given, "yes")) return misuse(call, "Add --yes before -- to confirm that.");
+    if (!hasFlag(given, "yes")) return misuse(call, "Add --yes before the -- to confirm that.");
   }
   const confirmed = isProgram ? { ...body, confirm: programText(body) } : body;
   const added = await client.putMcpServer({ params: { name }, body: confirmed });
@@ -183,7 +183,9 @@ function readVariables(
   for (const [name, variable] of pairs) {
     const value = terminal.environment[variable];
     if (value === undefined || value === "")
-      return { sentence: `The variable ${cleanLine(variable)} is not set in this shell.` };
+      return {
+        sentence: `The variable ${cleanLine(variable)} is not set in this shell. Set it first.`,
+      };
     values[name] = value;
   }
   return { values };
@@ -198,7 +200,7 @@ function readWeb(call: ServersCall, url: string): ReadBody {
     return [name, variable] as const;
   });
   if (pairs.some((pair) => pair.includes("")))
-    return { sentence: "A header is given like Authorization=WIKI_AUTH." };
+    return { sentence: "Give a header like Authorization=WIKI_AUTH." };
   const read = readVariables(call, pairs);
   if ("sentence" in read) return read;
   return { body: { url, ...(pairs.length > 0 && { headers: read.values }) } };

@@ -98,6 +98,6 @@ test("of a repository its newest files are taken: nothing of it is run, and a li
 
 test("a transport other than the one that is meant is refused, and git's reason is told", async () => {
   const packed = await packRepository(`file://${folder}`, { PATH: process.env["PATH"] }, "https");
-  expect(packed.ok ? "" : packed.reason).toContain("git could not clone it");
+  expect(packed.ok ? "" : packed.reason).toContain("git could not clone the repository");
   expect(packed.ok ? "" : packed.reason).toContain("not allowed");
 });

@@ -12,7 +12,7 @@ export type PackedSkills =
 
 const maxArchiveBytes = 25 * 1024 * 1024;
 
-/** What a person wants to install, as an archive for the host: a folder, an archive, or a repository of git. */
+/** What a person wants to install, as an archive for the host: a folder, an archive, or a git repository. */
 export async function packSkills(
   source: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -25,8 +25,10 @@ export async function packSkills(
   const path = resolve(source);
   const info = await lstat(path).catch(() => null);
   if (info?.isDirectory() === true) return packFolder(path, basename(path));
-  if (info?.isFile() !== true) return unusable(`${path} is neither a folder nor an archive.`);
-  if (info.size > maxArchiveBytes) return unusable("The archive has more than 25 MiB.");
+  if (info?.isFile() !== true)
+    return unusable(`${path} is neither a folder nor an archive. Check the path.`);
+  if (info.size > maxArchiveBytes)
+    return unusable("The archive is larger than 25 MiB. Leave out what the skills do not need.");
   return { ok: true, archive: await readFile(path), skipped: [] };
 }
 
@@ -41,7 +43,7 @@ async function packFolder(folder: string, name: string): Promise<PackedSkills> {
     const [first] = skipped;
     return unusable(
       first === undefined
-        ? `${folder} has no folder with a SKILL.md.`
+        ? `${folder} has no folder with a SKILL.md. Name the folder of a skill.`
         : `${join(folder, first.path)}: ${first.reason}`,
     );
   }
@@ -53,7 +55,8 @@ async function packFolder(folder: string, name: string): Promise<PackedSkills> {
         join(folder, skill.path, file.path),
       );
   const archive = zipSync(files);
-  if (archive.length > maxArchiveBytes) return unusable("The skills have more than 25 MiB.");
+  if (archive.length > maxArchiveBytes)
+    return unusable("The skills are larger than 25 MiB. Install them one by one.");
   return { ok: true, archive, skipped };
 }
 
@@ -100,9 +103,10 @@ export async function packRepository(
       keep: 2_000,
       signal: new AbortController().signal,
     });
-    if (end.kind === "not_started") return unusable("git cannot be started. Install git.");
+    if (end.kind === "not_started")
+      return unusable("git cannot be started. Install git and try again.");
     if (end.kind !== "exited" || end.code !== 0)
-      return unusable(`git could not clone it. ${end.output.trim()}`);
+      return unusable(`git could not clone the repository: ${end.output.trim()}`);
     const name = /(?<name>[^/]+?)(?:\.git)?\/*$/u.exec(address)?.groups?.["name"] ?? "repository";
     return await packFolder(target, name);
   } finally {

@@ -93,7 +93,7 @@ test("skills are installed from a folder after their preview, and only with a ye
   expect((await skills()).said).toContain("audit\ton\tLooks at it.");
   const again = await skills("install", source, "--yes");
   expect(again.code).toBe(1);
-  expect(again.told).toContain("There is a skill with this name already.");
+  expect(again.told).toContain("There is already a skill with this name.");
   expect(readdirSync(join(home, "skills/.quarantine"))).toEqual([]);
   expect((await skills("install", join(home, "nowhere"))).told).toContain("neither a folder");
 });

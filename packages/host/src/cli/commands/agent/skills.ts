@@ -41,9 +41,9 @@ export const skills: Command = {
     "skills refuse <name> --session <id>",
   ],
   about: [
-    "Instructions for certain tasks, which the model takes when one fits: folders with a SKILL.md in ~/.holdfast/skills and",
-    "~/.agents/skills. With --session also those of the session's workspace (.holdfast/skills, .agents/skills,",
-    ".claude/skills), which the model gets after you have trusted exactly what they say now. In a conversation, /name",
+    "Instructions for certain tasks, which the model loads when one fits: folders with a SKILL.md in ~/.holdfast/skills and",
+    "~/.agents/skills. With --session, also those in the session's workspace (.holdfast/skills, .agents/skills,",
+    ".claude/skills), which the model gets only after you have trusted exactly what they say now. In a conversation, /name",
     "activates a skill.",
   ].join("\n"),
   flags: {
@@ -52,10 +52,10 @@ export const skills: Command = {
     session: { type: "string", value: "id", about: "the skills of this session's workspace" },
   },
   examples: [
-    ["holdfast skills", "what there is, and what is left out and why"],
+    ["holdfast skills", "the skills, and which ones cannot be used and why"],
     [
       "holdfast skills show deploy",
-      "its instructions, its files and what to look at before you trust it",
+      "its instructions, its files and what to check before you trust it",
     ],
     ["holdfast skills install ./deploy", "shows what is in it, asks, and installs it"],
     ["holdfast skills off deploy", "sessions no longer have it"],
@@ -125,7 +125,7 @@ async function list(call: SkillsCall): Promise<number> {
 }
 
 function rowOf({ name, state, shadowedBy, description, path }: SkillView): string {
-  const shown = shadowedBy === null ? state : `${state}, but ${shadowedBy} counts`;
+  const shown = shadowedBy === null ? state : `${state}, but the one in ${shadowedBy} is used`;
   return [name, shown, description, path].map(cleanLine).join("\t");
 }
 
@@ -138,7 +138,7 @@ async function show(call: SkillsCall): Promise<number> {
     terminal.print(cleanText(text));
     terminal.print("");
     for (const file of files) terminal.print(cleanLine(`${file.path}\t${file.size} bytes`));
-    for (const warning of warnings) terminal.printError(cleanLine(`Look at this: ${warning}`));
+    for (const warning of warnings) terminal.printError(cleanLine(`Check this: ${warning}`));
     return exit.done;
   });
 }
@@ -186,7 +186,7 @@ async function decide(call: SkillsCall, decision: "trusted" | "refused"): Promis
 }
 
 function unknown(call: SkillsCall): number {
-  return misused(call, `No skill is called "${call.name}": holdfast skills lists them.`);
+  return misused(call, `There is no skill "${call.name}". holdfast skills lists them.`);
 }
 
 async function withSkill(
