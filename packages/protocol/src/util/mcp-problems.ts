@@ -18,16 +18,16 @@ export const mcpProblems = {
   mcp_sign_in_failed: {
     status: 502,
     title: "The sign-in to this MCP server could not begin.",
-    next: "Read why, check the server's address, and try again.",
+    next: "Read the reason, check the server's address, and try again.",
   },
   mcp_client_needed: {
     status: 409,
-    title: "The authorisation server of this MCP server lets no program register itself.",
-    next: "Register Holdfast there, and sign in again with the client id that you got.",
+    title: "The authorisation server of this MCP server does not let programs register themselves.",
+    next: "Register Holdfast there, and sign in again with the client id that you get.",
   },
   mcp_no_address: {
     status: 409,
-    title: "This host has no address that a browser could come back to.",
+    title: "This host has no address that a browser could return to.",
     next: 'Start it with "holdfast serve", and begin again.',
   },
 } as const;

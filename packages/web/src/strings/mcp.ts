@@ -30,7 +30,7 @@ export const mcpStrings = {
     signOutNamed: (name: string) => `Sign out of ${name}`,
     signedOut: (name: string) => `Signed out of ${name}. Its tokens were deleted here.`,
     clientLead:
-      "Its sign-in page does not know Holdfast. Register Holdfast there, then enter the client id that you got.",
+      "Its sign-in page does not know Holdfast. Register Holdfast there, then enter the client id that you get.",
     clientId: "Client id",
     clientSecret: "Client secret (if there is one)",
     turnOn: "Switch on",

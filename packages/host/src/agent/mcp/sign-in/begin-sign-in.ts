@@ -50,7 +50,10 @@ export async function beginSignIn(deps: BeginSignInDeps): Promise<BegunSignIn> {
     ...(scope !== undefined && { scope }),
     ...(metadataUrl !== undefined && { resourceMetadataUrl: new URL(metadataUrl) }),
   });
-  if (result !== "REDIRECT") throw new SignInFailure("The server wants no sign-in.");
+  if (result !== "REDIRECT")
+    throw new SignInFailure(
+      "The server does not ask for a sign-in. Its tools can be used without one.",
+    );
   return provider.begun();
 }
 
@@ -182,6 +185,6 @@ function checkLink({ protocol }: URL, serverUrl: string): void {
   const isPlainServer = new URL(serverUrl).protocol === "http:";
   if (protocol === "https:" || (protocol === "http:" && isPlainServer)) return;
   throw new SignInFailure(
-    `The sign-in leads to an address of the kind ${protocol}, which is not opened.`,
+    `The sign-in leads to a ${protocol} address, which Holdfast does not open. Ask whoever runs the server.`,
   );
 }

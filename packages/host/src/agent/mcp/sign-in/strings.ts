@@ -9,7 +9,7 @@ export const signInStrings = {
     "You can close this window. Agents get the server's tools from their next answer on.",
   failed: (name: string) => `The sign-in to ${name} did not work`,
   unknown: "This sign-in is not known",
-  oldLink: "This link is no longer good",
+  oldLink: "This link is no longer valid",
   again: "Begin again: open Settings, MCP servers on the page of Holdfast, and choose Sign in.",
   clientNeeded: (redirectUri: string) =>
     `Its authorisation server does not let programs register themselves. Register Holdfast there with the redirect address ${redirectUri}, and sign in on the page or with "holdfast mcp-servers sign-in" with the client id that you got.`,
