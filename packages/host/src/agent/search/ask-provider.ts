@@ -26,7 +26,7 @@ const searchLimits = { bytes: 2 * 1024 * 1024, timeMs: 15_000 };
 const maxTitleLength = 200;
 const maxSnippetLength = 600;
 const maxUrlLength = 1_000;
-/** Of markup that is read for its text. */
+/** Longer markup is cut before its text is read. */
 const maxMarkupLength = 8_000;
 
 export interface AskDeps {
@@ -122,7 +122,7 @@ function failureOf(
   }
 }
 
-/** Without those that lead nowhere, and each page once. */
+/** Leaves out results without a usable address, and repeated pages. */
 async function readResults(found: readonly RawResult[]): Promise<readonly SearchResult[]> {
   const results = new Map<string, SearchResult>();
   // An answer of two megabytes can hold thousands.

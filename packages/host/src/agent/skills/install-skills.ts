@@ -37,7 +37,7 @@ export function createSkillInstaller(
   const skills = join(home, "skills");
   const quarantine = join(skills, quarantineFolder);
 
-  /** What nobody decided about within an hour, or a killed host left. */
+  /** Deletes what nobody decided about within an hour, or a killed host left. */
   async function removeOld(): Promise<void> {
     for (const name of await readdir(quarantine).catch(() => [])) {
       const info = await lstat(join(quarantine, name)).catch(() => null);

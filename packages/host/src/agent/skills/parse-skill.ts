@@ -30,7 +30,7 @@ const frontMatter = z.looseObject({
   "allowed-tools": z.union([z.string(), z.array(z.string())]).optional(),
 });
 
-/** Lenient where nothing can be lost by it; otherwise the reason says what to correct. */
+/** Lenient where that is safe; otherwise the reason says what to correct. */
 export async function parseSkill(text: string, folderName: string): Promise<SkillParse> {
   // oxlint-disable-next-line no-control-regex
   if (/[\0-\u0008\u000B\u000C\u000E-\u001F]/u.test(text) || text.includes("\uFFFD"))

@@ -70,7 +70,7 @@ export interface Skills {
 }
 
 export interface SkillsDeps {
-  /** Whose the skills on this host are. Other owners have those of their workspaces alone. */
+  /** The owner of the skills on this host. Other owners have only the skills of their workspaces. */
   readonly operator: OwnerId;
   readonly home: string;
   readonly register: Register;
@@ -148,7 +148,7 @@ export function openSkills({ home, operator, register, workspaces, mayUse }: Ski
     return [...found.values()];
   }
 
-  /** A workspace's skills come first: who trusted them wants them there. */
+  /** A workspace's skills come first: whoever trusted them wants them there. */
   async function available(whose: SessionRef): Promise<readonly AvailableSkill[]> {
     if (!(await mayUse(whose))) return [];
     const folder = await workspaces.locate(whose);
@@ -167,7 +167,7 @@ export function openSkills({ home, operator, register, workspaces, mayUse }: Ski
       if (!(await mayUse(whose))) return "";
       const folder = await workspaces.locate(whose);
       const decisions = folder === null ? [] : await store.decisions(whose.owner, folder);
-      // Uses the decisions rather than the workspace's files: what was written there is no new context by itself.
+      // Uses the decisions rather than the workspace's files: a file that is written there must not start a new frame.
       const trusted = decisions
         .filter(({ decision }) => decision === "trusted")
         .map(({ path, hash }) => `${path} ${hash}`);
@@ -218,7 +218,7 @@ function ownFolders(
   home: string,
 ): readonly { readonly source: "home" | "agents"; readonly folder: string }[] {
   const installed = { source: "home", folder: join(home, "skills") } as const;
-  // Only beside `~/.holdfast`: with another home there is nobody whose folder it could be.
+  // Only beside `~/.holdfast`: another home does not say whose folder this would be.
   if (basename(home) !== ".holdfast") return [installed];
   return [installed, { source: "agents", folder: join(dirname(home), ".agents/skills") }];
 }
@@ -232,7 +232,7 @@ function byWorkspaceFolder(a: DecidedSkill, b: DecidedSkill): number {
 
 const removedPrefix = ".removed-";
 
-/** It is gone at once, also if the host is killed while its files are deleted. */
+/** The skill is gone at once, even if the host is killed while its files are deleted. */
 async function removeFolder(root: string, path: string): Promise<void> {
   const leftovers = (await readdir(root)).filter((name) => name.startsWith(removedPrefix));
   const removed = `${removedPrefix}${randomBytes(8).toString("hex")}`;

@@ -111,7 +111,7 @@ export async function recordChanges(
   }
 }
 
-/** Nothing to say of a call that changed nothing. */
+/** A call that changed nothing gets no record. */
 function withRecord(result: ToolResult, saved: SavedFiles): ToolResult {
   const says = saved.changes ?? saved.missing ?? saved.notSaved;
   return says === undefined ? result : { ...result, details: { ...result.details, saved } };

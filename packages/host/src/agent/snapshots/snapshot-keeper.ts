@@ -12,7 +12,7 @@ export interface SnapshotKeeperDeps {
 
 const pruneEveryMs = 24 * 60 * 60_000;
 
-/** Finishes restores that a killed process began, and deletes what is saved for no session any more. */
+/** Finishes restores that a killed process began, and deletes what no session needs any more. */
 export function createSnapshotKeeper({ fileUndo, snapshots, store, report }: SnapshotKeeperDeps) {
   let timer: NodeJS.Timeout | undefined;
   let work: Promise<unknown> = Promise.resolve();

@@ -42,7 +42,7 @@ export function createFetchUrl({ egress, pdfs, pages }: FetchUrlDeps): Tool {
     onlyReads: true,
     taint: ({ url }) => [{ kind: "web", ...(URL.canParse(url) && { name: new URL(url).host }) }],
     async run({ url, part = 1 }, { session }, { signal }) {
-      // The first part is always fetched: who wants the newest asks for that.
+      // The first part is always fetched again: asking for it means wanting the newest text.
       const known = part === 1 ? null : pages.read(session, url);
       if (known !== null) return describePart(known, part, "kept");
       const answer = await egress.request(url, {
