@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { deflateRawSync, gzipSync } from "node:zlib";
 
 import { strToU8, zipSync } from "fflate";
 import { describe, expect, test } from "vitest";
@@ -19,6 +19,39 @@ function tarEntry(name: string, content: string, type = "0", prefix = ""): Buffe
 
 const tarOf = (...entries: readonly Buffer[]) =>
   gzipSync(Buffer.concat([...entries, Buffer.alloc(1_024)]));
+
+/** A zip with one content and several entries that all point to it. */
+function zipWithSharedBytes({
+  copies,
+  method,
+  packed,
+  size,
+}: {
+  readonly copies: number;
+  readonly method: number;
+  readonly packed: Buffer;
+  readonly size: number;
+}): Buffer {
+  const local = Buffer.alloc(30);
+  local.write("PK\u0003\u0004", 0, "latin1");
+  const entries = Array.from({ length: copies }, (_, index) => {
+    const name = Buffer.from(`f${index}`);
+    const entry = Buffer.alloc(46);
+    entry.write("PK\u0001\u0002", 0, "latin1");
+    entry.writeUInt16LE(method, 10);
+    entry.writeUInt32LE(packed.length, 20);
+    entry.writeUInt32LE(size, 24);
+    entry.writeUInt16LE(name.length, 28);
+    return Buffer.concat([entry, name]);
+  });
+  const end = Buffer.alloc(22);
+  end.write("PK\u0005\u0006", 0, "latin1");
+  end.writeUInt16LE(copies, 8);
+  end.writeUInt16LE(copies, 10);
+  end.writeUInt32LE(Buffer.concat(entries).length, 12);
+  end.writeUInt32LE(local.length + packed.length, 16);
+  return Buffer.concat([local, packed, ...entries, end]);
+}
 
 async function namesIn(archive: Uint8Array) {
   const unpacked = await unpackArchive(archive);
@@ -93,6 +126,16 @@ describe("an archive is refused with the reason", () => {
     expect(await namesIn(zipSync(many, { level: 0 }))).toContain("more than 2000 files");
     expect(await namesIn(zipSync({ bomb: new Uint8Array(5_000_000) }))).toContain("too large");
     expect(await namesIn(gzipSync(Buffer.alloc(60_000_000)))).toContain("damaged or too large");
+  });
+
+  test("with entries that share their bytes, or hold more than they say", async () => {
+    const shared = { copies: 20, method: 0, packed: Buffer.alloc(1_000_000), size: 1_000_000 };
+    expect(await namesIn(zipWithSharedBytes(shared))).toContain("damaged");
+    const unlisted = { copies: 1, method: 0, packed: Buffer.alloc(1_000_000), size: 0 };
+    expect(await namesIn(zipWithSharedBytes(unlisted))).toContain("damaged");
+    const bomb = { copies: 1, method: 8, packed: deflateRawSync(Buffer.alloc(1_000_000)) };
+    expect(await namesIn(zipWithSharedBytes({ ...bomb, size: 10 }))).toContain("damaged");
+    expect(await namesIn(zipWithSharedBytes({ ...bomb, size: 1_000_000 }))).toHaveLength(1);
   });
 
   test("that is damaged, or no archive", async () => {

@@ -1,5 +1,5 @@
 import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
+import { gunzip, inflateRaw } from "node:zlib";
 
 export type Unpacked =
   | { readonly ok: true; readonly files: ReadonlyMap<string, Uint8Array> }
@@ -78,25 +78,52 @@ function quote(name: string): string {
   return JSON.stringify(name.slice(0, 120));
 }
 
+const signatures = { end: "PK\u0005\u0006", entry: 0x02014b50, content: 0x04034b50 } as const;
+const methods = { stored: 0, deflated: 8 } as const;
+const utf8Names = 0x0800;
+
+/**
+ * What a zip archive says of its sizes may be a lie, and its entries may share their bytes: no more is inflated than was
+ * admitted, and nothing is read twice.
+ */
 async function unpackZip(bytes: Uint8Array): Promise<ReadonlyMap<string, Uint8Array>> {
-  const { unzipSync } = await import("fflate");
+  const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const intake = new Intake();
-  const paths = new Map<string, string>();
-  const unpacked = unzipSync(bytes, {
-    // Its size is what is claimed; nothing larger is unpacked.
-    filter({ name, originalSize }) {
-      const path = intake.admit(name, originalSize);
-      if (path !== null) paths.set(name, path);
-      return path !== null;
-    },
-  });
-  for (const [name, path] of paths) {
-    const content = unpacked[name];
-    if (content === undefined) throw new Refusal(`${quote(name)} cannot be unpacked.`);
-    if (content.length > limits.fileBytes) throw new Refusal(`${quote(name)} is too large.`);
-    intake.files.set(path, content);
+  // A read beyond the end throws, like a search without a result.
+  const end = zip.lastIndexOf(signatures.end, undefined, "latin1");
+  const count = zip.readUInt16LE(end + 10);
+  let at = zip.readUInt32LE(end + 16);
+  let unread = zip.length;
+  for (let index = 0; index < count; index += 1) {
+    if (zip.readUInt32LE(at) !== signatures.entry) throw new Refusal("The archive is damaged.");
+    const encoding = (zip.readUInt16LE(at + 8) & utf8Names) === 0 ? "latin1" : "utf8";
+    const nameEnd = at + 46 + zip.readUInt16LE(at + 28);
+    const name = zip.toString(encoding, at + 46, nameEnd);
+    const packedSize = zip.readUInt32LE(at + 20);
+    const path = intake.admit(name, zip.readUInt32LE(at + 24));
+    unread -= packedSize;
+    if (unread < 0) throw new Refusal("The archive is damaged.");
+    if (path !== null) intake.files.set(path, await zipContent(zip, at, packedSize));
+    at = nameEnd + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
   }
   return intake.files;
+}
+
+async function zipContent(zip: Buffer, entry: number, packedSize: number): Promise<Uint8Array> {
+  const method = zip.readUInt16LE(entry + 10);
+  const size = zip.readUInt32LE(entry + 24);
+  const local = zip.readUInt32LE(entry + 42);
+  if (zip.readUInt32LE(local) !== signatures.content) throw new Refusal("The archive is damaged.");
+  const from = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
+  const packed = zip.subarray(from, from + packedSize);
+  const isStored = method === methods.stored;
+  if (!isStored && method !== methods.deflated)
+    throw new Refusal("It is packed in a way that is not known here. Pack it as a plain zip.");
+  const content = isStored
+    ? packed
+    : await promisify(inflateRaw)(packed, { maxOutputLength: Math.max(1, size) });
+  if (content.length !== size) throw new Refusal("The archive is damaged.");
+  return content;
 }
 
 const block = 512;
