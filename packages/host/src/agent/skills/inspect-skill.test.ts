@@ -41,3 +41,15 @@ test("a long hostile line takes no long time", () => {
   const text = "curl ".repeat(400_000);
   expect(inspect("SKILL.md", text)).toBe("");
 });
+
+test("many lines that almost name a deletion take no long time", () => {
+  const text = `rm -${"r".repeat(1_990)}\n`.repeat(100);
+  expect(inspect("SKILL.md", text)).toBe("");
+});
+
+test.each(["rm -rf /", "rm -fr ~", "rm -r $HOME/x", "rm -vrf  /srv"])(
+  "the deletion %j is pointed out",
+  (command) => {
+    expect(inspect("SKILL.md", command)).toContain("deletes whole folders");
+  },
+);

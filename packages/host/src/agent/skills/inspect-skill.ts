@@ -59,7 +59,10 @@ const suspicious: readonly { readonly pattern: RegExp; readonly says: string }[]
       /(?:\.ssh\/|id_rsa|id_ed25519|\.aws\/credentials|\.netrc|\/etc\/shadow|\.holdfast\/token)/u,
     says: "it names files that hold secrets",
   },
-  { pattern: /\brm\s+-[a-z]*r[a-z]*f?[a-z]*\s+(?:\/|~|\$HOME)/u, says: "it deletes whole folders" },
+  {
+    pattern: /\brm\s+-(?=[a-z]*r)[a-z]+\s+(?:\/|~|\$HOME)/u,
+    says: "it deletes whole folders",
+  },
 ];
 
 function isProgram(content: Buffer): boolean {

@@ -83,3 +83,8 @@ test("a description that is too long is cut, with a warning", async () => {
   expect(description.length).toBe(1_024);
   expect(warnings[0]).toContain("was cut");
 });
+
+test("front matter of many thousand lines is refused before it is read", async () => {
+  const lines = Array.from({ length: 30_000 }, (_, index) => `k${index}: v`).join("\n");
+  expect(await reasonOf(file(`name: deploy\ndescription: Ships.\n${lines}`))).toContain("16 KiB");
+});

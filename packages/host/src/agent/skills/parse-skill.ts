@@ -21,6 +21,8 @@ export const skillFile = "SKILL.md";
 /** As stored, a body has to fit beside its list of files into one tool's result. */
 const maxBodyBytes = 48 * 1024;
 const maxDescriptionLength = 1_024;
+/** YAML takes time that grows with the square of its length. */
+const maxFrontMatterLength = 16 * 1024;
 const namePattern = /^(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)$/u;
 
 /** Every value as text: a version like `1.10` stays what it is. */
@@ -42,6 +44,10 @@ export async function parseSkill(text: string, folderName: string): Promise<Skil
   if (found?.groups === undefined)
     return unusable(`${skillFile} must begin with front matter between two lines of ---.`);
   const { head = "", body: rawBody = "" } = found.groups;
+  if (head.length > maxFrontMatterLength)
+    return unusable(
+      `The front matter of ${skillFile} is longer than ${maxFrontMatterLength / 1024} KiB. Shorten it.`,
+    );
   const fields = (await readYaml(head)) ?? (await readYaml(quoteValues(head)));
   if (fields === null)
     return unusable(
