@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rmdir, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rmdir, stat, utimes } from "node:fs/promises";
 import { dirname } from "node:path";
 
 let writes = 0;
@@ -28,18 +28,26 @@ export async function readTextOrEmpty(file: string): Promise<string> {
   }
 }
 
-/** Longer than any locked work takes: an older lock was left by a process that died. */
-const staleLockMs = 30_000;
+/** A lock that nobody renewed for so long was left by a process that died. */
+export const staleLockMs = 30_000;
+const renewLockMs = 5_000;
 
 /** Runs `work` under a lock shared by processes. `busy`: another process holds it; try again. */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T | "busy"> {
   const lock = `${file}.lock`;
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   if (!(await acquireLock(lock))) return "busy";
+  // Long work must not look like a process that died with the lock.
+  const timer = setInterval(() => {
+    const now = new Date();
+    utimes(lock, now, now).catch(() => undefined);
+  }, renewLockMs).unref();
   try {
     return await work();
   } finally {
-    await rmdir(lock);
+    clearInterval(timer);
+    // Gone if this process stood still for so long that another one took it over.
+    await rmdir(lock).catch(() => undefined);
   }
 }
 

@@ -1,9 +1,12 @@
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -11,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { createLog, type ToolResult, undo } from "@holdfast/engine";
+import { createLog, type Log, type ToolResult, undo } from "@holdfast/engine";
 import { ids, type Json, type Seq } from "@holdfast/protocol";
 import { databases } from "@holdfast/testing/databases/databases";
 import {
@@ -22,7 +25,7 @@ import {
   aUserMessage,
 } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { unconfined } from "../../../test/support/open-confinement.ts";
 import { findProgram } from "../../sandbox/find-program.ts";
@@ -31,6 +34,7 @@ import { openWorkspaces } from "../workspace/workspaces.ts";
 import type { FileSnapshots } from "./file-snapshots.ts";
 import { FileUndo } from "./file-undo.ts";
 import { LocalFileSnapshots } from "./local-snapshots.ts";
+import { createSnapshotKeeper } from "./snapshot-keeper.ts";
 
 type Call = readonly [name: string, input: Json];
 
@@ -47,13 +51,14 @@ describe.each(databases)("undo of files on $name", (factory) => {
     const folder = await workspaces.folderFor(session);
     const log = createLog(store);
     const snapshots = new LocalFileSnapshots({ folder: join(home, "snapshots"), git });
-    const openUndo = (saved: FileSnapshots = snapshots): FileUndo =>
+    const pending = join(home, "snapshots", "restoring");
+    const openUndo = (saved: FileSnapshots = snapshots, into: Log = log): FileUndo =>
       new FileUndo({
-        log,
+        log: into,
         holder: () => aHolder(),
         snapshots: saved,
         workspaces,
-        folder: join(home, "snapshots", "restoring"),
+        folder: pending,
       });
     const tools = createBuiltInTools({
       home,
@@ -105,6 +110,7 @@ describe.each(databases)("undo of files on $name", (factory) => {
       log,
       session,
       folder,
+      pending,
       snapshots,
       fileUndo,
       openUndo,
@@ -223,6 +229,46 @@ describe.each(databases)("undo of files on $name", (factory) => {
     ]);
   });
 
+  test("a restore of a killed host is finished although its lock is still there at the next start", async () => {
+    const rig = await open();
+    rig.put("a.txt", "one\n");
+    const start = await rig.turn(edit("a.txt", "one", "two"));
+    const { snapshots, store } = rig;
+    const lost = { ...rig.log, commit: () => Promise.reject(new Error("killed")) };
+    await expect(rig.restore(start, "undo", rig.openUndo(snapshots, lost))).rejects.toThrow(
+      "killed",
+    );
+    const [pending = ""] = readdirSync(rig.pending);
+    const lock = join(rig.pending, `${pending}.lock`);
+    mkdirSync(lock);
+
+    const fileUndo = rig.openUndo();
+    const tries: string[] = [];
+    const finishPending = async () => {
+      const state = await fileUndo.finishPending();
+      tries.push(state);
+      if (state === "busy") rmdirSync(lock);
+      return state;
+    };
+    const report = (bug: Error): never => {
+      throw bug;
+    };
+    const keeper = createSnapshotKeeper({
+      fileUndo: { finishPending },
+      snapshots,
+      store,
+      report,
+      retryMs: 1,
+    });
+    keeper.start();
+    await vi.waitUntil(() => tries.length === 2, { timeout: 30_000 });
+    await keeper.stop();
+    expect(tries).toEqual(["busy", "done"]);
+    expect(readdirSync(rig.pending)).toEqual([]);
+    const notices = (await rig.session.entries()).filter(({ type }) => type === "notice.added");
+    expect(notices).toHaveLength(1);
+  });
+
   test("files stay if the undo of the conversation is refused, and both go together", async () => {
     const rig = await open();
     rig.put("a.txt", "one\n");
@@ -264,6 +310,15 @@ describe.each(databases)("undo of files on $name", (factory) => {
   test("what cannot be taken back is named from the log", async () => {
     const rig = await open();
     const start = await rig.turn(["remember", { fact: "Herons are grey." }], shell("true"));
+    const named = { callId: ids.make("call"), name: "activate_skill" };
+    const asked = { ...named, resultId: ids.make("message"), input: { name: "deploy" } };
+    const parts = [{ ...named, type: "tool_result" as const, outcome: "ok" as const, output: "" }];
+    const runId = aRunId();
+    await rig.session.commit([
+      anEvent("tool.started", { ...asked, replay: "safe" }, runId),
+      aSettledMessage(runId, "Calls."),
+      anEvent("message.tool", { messageId: asked.resultId, parts }, runId),
+    ]);
     const view = await rig.fileUndo.changes(rig.session, { from: start });
     expect(view).toMatchObject({ effects: [{ kind: "remembered", tool: "remember" }] });
   });

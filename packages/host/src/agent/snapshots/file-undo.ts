@@ -205,10 +205,11 @@ export class FileUndo {
     return this.#restored(session, nothingDone, changed?.last);
   }
 
-  /** Finishes what a process began that was killed since. */
-  async finishPending(): Promise<void> {
-    for (const pending of await this.#pending.list())
-      await this.#pending.exclusively(pending.event, async () => {
+  /** Finishes what a process began that was killed since. `busy`: its lock still looks held, so try again later. */
+  async finishPending(): Promise<"done" | "busy"> {
+    let state: "done" | "busy" = "done";
+    for (const pending of await this.#pending.list()) {
+      const result = await this.#pending.exclusively(pending.event, async () => {
         const { owner, session, needs, event } = pending;
         const { reads } = this.#deps.log.store;
         const isWanted = needs === null || (await reads.event(owner, session, needs)) !== null;
@@ -216,6 +217,9 @@ export class FileUndo {
         if (isWanted && isThere) await this.#finish(pending);
         else await this.#pending.remove(event);
       });
+      if (result === "busy") state = result;
+    }
+    return state;
   }
 
   async #finish(pending: PendingRestore): Promise<RestoreResult> {

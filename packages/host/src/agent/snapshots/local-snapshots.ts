@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ownerId, sessionId, type UnsavedReason, unsavedReason } from "@holdfast/protocol";
 import { z } from "zod";
 
-import { withFileLock } from "../../util/atomic-file.ts";
+import { withFileLock, writeFileAtomically } from "../../util/atomic-file.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
 import { Jail } from "../workspace/jail.ts";
 import type {
@@ -99,8 +99,8 @@ export class LocalFileSnapshots implements FileSnapshots {
   async keepFor(workspace: string, { owner, session }: SessionRef): Promise<void> {
     const file = join(this.#folderOf(workspace), "sessions", session);
     if (this.#kept.has(file)) return;
-    await mkdir(join(this.#folderOf(workspace), "sessions"), { recursive: true, mode: 0o700 });
-    await writeFile(file, owner, { mode: 0o600 });
+    // An empty file would say that no session needs what is saved.
+    await writeFileAtomically(file, owner);
     this.#kept.add(file);
   }
 

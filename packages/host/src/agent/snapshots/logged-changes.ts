@@ -127,7 +127,7 @@ const harmlessTools = new Set([
   "grep",
   "fetch_url",
   "web_search",
-  "skill",
+  "activate_skill",
   "todo",
   "search_sessions",
   "ask_user",

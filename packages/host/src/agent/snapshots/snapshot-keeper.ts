@@ -1,5 +1,6 @@
 import { type Store, StoreFailure } from "@holdfast/engine";
 
+import { staleLockMs } from "../../util/atomic-file.ts";
 import type { FileSnapshots } from "./file-snapshots.ts";
 import type { FileUndo } from "./file-undo.ts";
 
@@ -8,14 +9,34 @@ export interface SnapshotKeeperDeps {
   readonly snapshots: Pick<FileSnapshots, "prune">;
   readonly store: Pick<Store, "reads">;
   readonly report: (bug: Error) => void;
+  /** Before a restore whose lock still looks held is tried again. */
+  readonly retryMs?: number;
 }
 
 const pruneEveryMs = 24 * 60 * 60_000;
 
 /** Finishes restores that a killed process began, and deletes what no session needs any more. */
-export function createSnapshotKeeper({ fileUndo, snapshots, store, report }: SnapshotKeeperDeps) {
+export function createSnapshotKeeper({
+  fileUndo,
+  snapshots,
+  store,
+  report,
+  retryMs = staleLockMs,
+}: SnapshotKeeperDeps) {
   let timer: NodeJS.Timeout | undefined;
+  let retry: NodeJS.Timeout | undefined;
   let work: Promise<unknown> = Promise.resolve();
+  let life: "running" | "stopped" = "running";
+
+  function finish(): void {
+    work = work.then(finishOrRetry).catch(reportError);
+  }
+
+  /** A host that is started right after a kill -9 finds the killed process's lock. */
+  async function finishOrRetry(): Promise<void> {
+    const state = await fileUndo.finishPending();
+    if (state === "busy" && life === "running") retry = setTimeout(finish, retryMs).unref();
+  }
 
   function prune(): void {
     work = work
@@ -35,12 +56,14 @@ export function createSnapshotKeeper({ fileUndo, snapshots, store, report }: Sna
 
   return {
     start(): void {
-      work = fileUndo.finishPending().catch(reportError);
+      finish();
       prune();
       timer = setInterval(prune, pruneEveryMs).unref();
     },
     async stop(): Promise<void> {
+      life = "stopped";
       clearInterval(timer);
+      clearTimeout(retry);
       await work;
     },
   };

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { sleep } from "@holdfast/protocol";
 import {
@@ -18,8 +17,6 @@ import { findRunningHost } from "./running-hosts.ts";
 
 const startTimeoutMs = 60_000;
 const pollMs = 50;
-/** Well below the age at which a lock counts as left behind. */
-const renewLockMs = 5_000;
 
 /** The settings that a host needs are those of the command that starts it; where to find one is not among them. */
 const ownSettings: ReadonlySet<SettingName> = new Set(["url", "token"]);
@@ -46,9 +43,7 @@ export async function findOrStartHost(
     const running = await findRunningHost(home);
     if (running !== undefined) return done({ address: running, by: "others" });
     const lock = join(home, "running", "start");
-    const started = await withFileLock(lock, () =>
-      renewing(lock, () => startUnlessRunning(config, environment)),
-    );
+    const started = await withFileLock(lock, () => startUnlessRunning(config, environment));
     if (started !== "busy") return started;
     await sleep(pollMs);
   }
@@ -65,19 +60,6 @@ function settingsFrom(flags: Arguments["flags"]): Record<string, string> {
     return typeof value === "string" && !ownSettings.has(name) ? [[variableOf(name), value]] : [];
   });
   return Object.fromEntries(given);
-}
-
-/** A slow start must not look like a process that died with the lock. */
-async function renewing<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => {
-    const now = new Date();
-    utimes(`${lock}.lock`, now, now).catch(() => undefined);
-  }, renewLockMs);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
 }
 
 async function startUnlessRunning(
