@@ -9,7 +9,7 @@ import { answers, createPageRig, send, sessionOf, untilDone } from "./page-rig.t
 const rig = createPageRig({ HOLDFAST_TOOL_RULES: "allow terminal: printf *" });
 
 const approvalCard = (tab: Page): Locator =>
-  tab.getByRole("region", { name: /^(Run|Allow) .*\?$/ });
+  tab.getByRole("region", { name: /^(Run|Make|Allow) .*\?$/ });
 
 /** Whether all of it is inside the visible part of the transcript. */
 async function isWhollyShown(tab: Page, locator: Locator): Promise<boolean> {

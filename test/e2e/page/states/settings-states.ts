@@ -52,8 +52,29 @@ export const settingsStates: readonly State[] = [
   {
     name: "mcp",
     at: settings("mcp"),
-    show: (tab) => tab.getByText("No servers configured.").waitFor(),
-    inView: (tab) => [tab.getByText("No servers configured.")],
+    show: (tab) => tab.getByText("No servers yet.").waitFor(),
+    inView: (tab) => [tab.getByText("No servers yet.")],
+    sizes: usual,
+  },
+  {
+    name: "skills",
+    at: settings("agent"),
+    async show(tab) {
+      await heading(tab, "Skills").waitFor();
+      await heading(tab, "Skills").evaluate((title) => title.scrollIntoView());
+    },
+    inView: (tab) => [heading(tab, "Skills")],
+    sizes: usual,
+  },
+  {
+    name: "guidance",
+    at: settings("agent"),
+    async show(tab) {
+      const part = tab.locator("summary").filter({ hasText: "Using the tools" });
+      await part.click();
+      await part.evaluate((title) => title.scrollIntoView());
+    },
+    inView: (tab) => [tab.getByRole("form", { name: "Using the tools" }).getByRole("textbox")],
     sizes: usual,
   },
   {
