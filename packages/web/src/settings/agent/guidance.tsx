@@ -1,7 +1,8 @@
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { type GuidanceView, maxGuidanceCharacters } from "@holdfast/protocol";
 import { problemText, useApp } from "../../app-context.ts";
 import { strings } from "../../strings/strings.ts";
+import { Icon } from "../../ui/icons.tsx";
 import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
 
 /** What the agent is told about the host and its tools. */
@@ -30,7 +31,6 @@ interface GuidanceFormProps {
 function GuidanceForm({ saved, onChange }: GuidanceFormProps) {
   const { client, toasts } = useApp();
   const [text, setText] = useState(saved.text);
-  const id = useId();
   const t = strings.guidance;
   const name = t.names[saved.part];
 
@@ -57,15 +57,13 @@ function GuidanceForm({ saved, onChange }: GuidanceFormProps) {
   return (
     <details className="fold">
       <summary>
+        <Icon name="edit" />
         {name} {!isBuiltIn && <span className="quiet">{t.changed}</span>}
       </summary>
       <form className="text-form" aria-label={name} onSubmit={submit}>
         <div className="field">
-          <label className="quiet" htmlFor={id}>
-            {name}
-          </label>
           <textarea
-            id={id}
+            aria-label={name}
             className="input"
             dir="auto"
             rows={10}
