@@ -9,7 +9,7 @@ const settingNamed = async (name: string) =>
 
 test("a limit on what an answer may cost is set on the page, applies at once, and is lifted there", async () => {
   const { tab, consoleErrors } = await rig.openTab({ at: "?settings=usage" });
-  const label = "For one answer, with the tasks it hands on";
+  const label = "For one answer, including delegated tasks";
   const limit = tab.getByRole("spinbutton", { name: label });
   const form = tab.locator("form", { has: limit });
   const reset = tab.getByRole("button", { name: `Reset ${label} to default` });
