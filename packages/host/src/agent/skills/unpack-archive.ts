@@ -89,8 +89,9 @@ const utf8Names = 0x0800;
 async function unpackZip(bytes: Uint8Array): Promise<ReadonlyMap<string, Uint8Array>> {
   const zip = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const intake = new Intake();
-  // A read beyond the end throws, like a search without a result.
+  // A read beyond the end throws.
   const end = zip.lastIndexOf(signatures.end, undefined, "latin1");
+  if (end === -1) throw new Refusal("The archive is damaged: its end is missing. Pack it again.");
   const count = zip.readUInt16LE(end + 10);
   let at = zip.readUInt32LE(end + 16);
   let unread = zip.length;
