@@ -1,7 +1,7 @@
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
-import { laneKey } from "@holdfast/protocol";
+import { laneKey, type TaintSource } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import {
   openBot,
@@ -13,9 +13,12 @@ import {
 import { valueOf } from "../../../test/support/api-helpers.ts";
 import { askForChanges, comparedReport, isUnchanged } from "./changes-only.ts";
 
-async function openReports(answers: Parameters<typeof openBotApi>[0]) {
+async function openReports(
+  answers: Parameters<typeof openBotApi>[0],
+  taint: readonly TaintSource[] = [],
+) {
   const platform = await startFakeBotApi();
-  const look = createTool("look", async () => okResult("seen"));
+  const look = createTool("look", async () => okResult("seen"), { taint: () => taint });
   const rig = openBotApi(answers, { tools: [look] });
   openBot(rig, platform);
   platform.say(7, "Hello");
@@ -67,6 +70,28 @@ test("a chat gets a report only if it says something new; the conversation has t
   // Compared with what was last delivered, not with what was left out.
   for (const later of [2, 3, 4]) expect(asked[later]).toContain("report:]\\nNorth, 5 knots.");
   expect(rig.bugs).toEqual([]);
+});
+
+test("[safety] a report that a stranger may have written stays marked in a later conversation", async () => {
+  const web = [{ kind: "web", name: "wind.example" }] as const;
+  const { platform, rig, report } = await openReports(
+    [says("Hello."), calls("look", {}), says("North, 5 knots."), says("South.")],
+    web,
+  );
+  await report();
+  platform.say(7, "/new");
+  await untilShown(platform, 3);
+  await report();
+  const { sessions } = valueOf(await rig.client.listSessions({ query: { limit: 9 } }));
+  const marked = await Promise.all(
+    sessions.map(async ({ id }) => {
+      const { entries } = valueOf(await rig.client.readSession({ params: { id } }));
+      return JSON.stringify(entries.find(({ type }) => type === "message"));
+    }),
+  );
+  const asked = marked.filter((entry) => entry.includes("North, 5 knots."));
+  expect(asked).toHaveLength(1);
+  expect(asked[0]).toContain(JSON.stringify(web));
 });
 
 test("only the last words decide, whatever was said before a tool", async () => {

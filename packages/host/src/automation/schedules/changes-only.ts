@@ -1,4 +1,4 @@
-import type { Reads } from "@holdfast/engine";
+import { type Reads, taintOf } from "@holdfast/engine";
 import {
   decodeEvent,
   isNothingNew,
@@ -8,6 +8,7 @@ import {
   type RunId,
   type ScheduleId,
   type SessionId,
+  type TaintSource,
 } from "@holdfast/protocol";
 
 const request = `[Report only what has changed since your last report. If nothing has changed in substance, answer with exactly “${nothingNew}” and nothing else: then nobody is notified.]`;
@@ -45,13 +46,19 @@ function squeezed(text: string): string {
 
 const searchedEntries = 300;
 
+export interface LastReport {
+  readonly text: string;
+  /** What a stranger may have written of it: it may be sent to a session that has read nothing of theirs. */
+  readonly taint: readonly TaintSource[];
+}
+
 /** The newest answer to this schedule in a session that said something new. */
 export async function readLastReport(
   reads: Pick<Reads, "entries">,
   owner: OwnerId,
   session: SessionId,
   schedule: ScheduleId,
-): Promise<string | null> {
+): Promise<LastReport | null> {
   const page = await reads.entries(owner, session, { limit: searchedEntries });
   /** By run, what it compares with, and its last words. */
   const reports = new Map<RunId, { readonly last: string | null; text: string }>();
@@ -72,7 +79,9 @@ export async function readLastReport(
   const newest = [...reports.values()].findLast(
     ({ text, last }) => text !== "" && !isUnchanged(text, last),
   );
-  return newest?.text ?? null;
+  if (newest === undefined) return null;
+  const taint = taintOf({ head: page?.entries ?? [], epoch: null, tail: [] });
+  return { text: newest.text, taint };
 }
 
 export function textOf(parts: readonly Part[]): string {

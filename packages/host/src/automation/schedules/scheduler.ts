@@ -16,6 +16,7 @@ import {
   type SessionMode,
   type TaintSource,
   ids as systemIds,
+  mergeTaint,
   ownerId,
 } from "@holdfast/protocol";
 import {
@@ -26,7 +27,7 @@ import {
   ScheduleStore,
   withOutcome,
 } from "./schedule-store.ts";
-import { askForChanges, readLastReport } from "./changes-only.ts";
+import { askForChanges, type LastReport, readLastReport } from "./changes-only.ts";
 import { newestBetween, type Occurrence } from "./occurrences.ts";
 import { sessionForLane } from "../../gateway/lanes.ts";
 import {
@@ -222,14 +223,17 @@ export async function submitPrompt(
   { key, heading }: PromptSource,
 ): Promise<SubmittedPrompt> {
   const { target, maker } = schedule;
+  const limits = maker && (await limitsOf(rights, owner, maker));
   const lane = "lane" in target ? target.lane : undefined;
   const session = "lane" in target ? await sessionFor(owner, target.lane, key) : target.sessionId;
+  const { text, taint } = await promptFor(log, owner, session, schedule);
   const admission = await admitMessage(log, ids, {
     owner,
     session,
     clientId: key,
-    text: `[${heading}]\n\n${await promptFor(log, owner, session, schedule)}`,
-    ...(maker && (await limitsOf(rights, owner, maker))),
+    text: `[${heading}]\n\n${text}`,
+    ...limits,
+    taint: mergeTaint(limits?.taint ?? [], taint),
     ...(lane !== undefined && { lane, inbound: { key } }),
   });
   if (admission.status === "accepted") runner.notify(owner, session);
@@ -241,15 +245,15 @@ async function promptFor(
   owner: OwnerId,
   session: SessionId,
   { id, prompt, report, recent }: Pick<Schedule, "id" | "prompt" | "report" | "recent">,
-): Promise<string> {
-  if (report !== "changes") return prompt;
+): Promise<LastReport> {
+  if (report !== "changes") return { text: prompt, taint: [] };
   // The chat of a lane may have begun another conversation since.
   const earlier = recent.flatMap(({ sessionId }) => sessionId ?? []);
   for (const candidate of new Set([session, ...earlier])) {
     const last = await readLastReport(reads, owner, candidate, id);
-    if (last !== null) return askForChanges(prompt, last);
+    if (last !== null) return { text: askForChanges(prompt, last.text), taint: last.taint };
   }
-  return askForChanges(prompt, null);
+  return { text: askForChanges(prompt, null), taint: [] };
 }
 
 /** What its maker could do when they made it, and still can now. */
