@@ -3,6 +3,7 @@ import { z } from "zod";
 
 import type { Egress, EgressAnswer } from "../../util/egress/egress.ts";
 import { showControls } from "../../util/text/show-controls.ts";
+import { readHtml } from "../documents/html-reader.ts";
 import type { PdfReader } from "../documents/pdf-reader.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
 import { type FetchedPage, type FetchedPages, partsOfPages, splitParts } from "./fetched-pages.ts";
@@ -71,7 +72,7 @@ export function createFetchUrl({ egress, pdfs, pages }: FetchUrlDeps): Tool {
       const page =
         mediaType === pdfType
           ? await readPdf(answer.value, pdfs, signal)
-          : await readText(answer.value);
+          : await readText(answer.value, signal);
       if (typeof page === "string") return failed(page);
       pages.keep(session, url, page);
       return describePart(page, part, part === 1 ? "kept" : "fetched again");
@@ -99,11 +100,18 @@ function describePart(
   return status >= 400 ? failed(body) : { ...ok(body), details: { sources: [{ url, title }] } };
 }
 
-async function readText(answer: EgressAnswer): Promise<FetchedPage> {
-  const { bytes, charset, mediaType, status, url, isCut } = answer;
+/** A page of text, or why it cannot be read. */
+async function readText(
+  { bytes, charset, mediaType, status, url, isCut }: EgressAnswer,
+  signal: AbortSignal,
+): Promise<FetchedPage | string> {
   const text = decode(bytes, charset);
   const isHtml = /html/.test(mediaType);
-  const readable = isHtml ? await readHtml(text, url) : text;
+  const read = isHtml
+    ? await readHtml({ html: text, base: url, maxLength: maxTextLength }, signal)
+    : { status: "read" as const, text };
+  if (read.status === "unreadable") return read.message;
+  const readable = read.text;
   const shown = showControls(readable.replaceAll("\r\n", "\n"))
     .slice(0, maxTextLength)
     .toWellFormed();
@@ -146,12 +154,6 @@ async function readPdf(
     parts: texts.length === 0 ? ["[The PDF has no text.]"] : partsOfPages(texts),
     missing: isShort ? `[Only ${texts.length} of ${pages} pages could be read.]` : null,
   };
-}
-
-/** Loads the parser with the first page, not when the host starts. */
-async function readHtml(html: string, base: string): Promise<string> {
-  const { readableHtml } = await import("../../util/text/html.ts");
-  return readableHtml(html, base, maxTextLength);
 }
 
 function decode(bytes: Uint8Array, charset: string | null): string {
