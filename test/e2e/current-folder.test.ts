@@ -43,7 +43,7 @@ test("run works in the current folder once it is allowed; before that it says ho
   expect([before.code, before.notes]).toEqual([
     0,
     [
-      `The session works in a folder of its own, not in ${project}. To let it work here, run once: holdfast workspaces allow ${project}`,
+      `The session works in a folder of its own, not in ${project}. To let it work here: holdfast workspaces allow ${project}`,
     ],
   ]);
   expect(before.said).not.toContain("tides.txt");
@@ -61,7 +61,7 @@ test("[safety] a folder that was named and is not allowed ends the run before an
   const host = await serveWithClient();
   const project = makeProject();
   for (const [folder, words] of [
-    [project, `Allow it once: holdfast workspaces allow ${project}`],
+    [project, `To allow it: holdfast workspaces allow ${project}`],
     ["/", "contains the home of Holdfast"],
     [homedir(), "home"],
     [host.home, "home of Holdfast"],
@@ -95,7 +95,7 @@ test("chat asks once about the folder it starts in, and goes on there after a ye
   const first = startOnTerminal(["chat"], settings, project);
   await first.saying(/Let Holdfast work in [^?]*\?[^]*\[y\/N\]/);
   first.type("no\r");
-  await first.saying(/The folder was not allowed/);
+  await first.saying(/You did not allow it/);
   await first.saying(/›/);
   first.type("Hello {words:3}\r");
   await beginSessions(host, 1);

@@ -57,7 +57,7 @@ test("config shows each value with its source, and no secret", async () => {
   expect((await runHere(["config", "get", "port"], settings)).said).toBe("9001\n");
   expect(await runHere(["config", "set", "prot", "1"], settings)).toMatchObject({
     code: 2,
-    told: '"prot" is not a setting: did you mean port?\n',
+    told: '"prot" is not a setting. Did you mean port? holdfast config lists them.\n',
   });
 });
 
@@ -125,7 +125,9 @@ test("a host that cannot start says why in one sentence", async () => {
   expect(await runHere(["serve", "--prot", "1"], {})).toEqual({
     code: 2,
     said: "",
-    told: `Unknown option '--prot'. "holdfast serve --help" shows what it takes.\n`,
+    told: expect.stringMatching(
+      /^There is no flag --prot\. Did you mean --port.*"holdfast serve --help" lists what it takes\.\n$/,
+    ) as string,
   });
 });
 
@@ -134,12 +136,12 @@ test("a second start on the same home or port says that Holdfast runs there, and
   const args = [...serving, "--port", new URL(url).port];
   const otherHome = await runHere(args, { HOLDFAST_HOME: makeHome() });
   expect(otherHome.told).toContain(
-    `Another Holdfast, with a home of its own, is already running at ${url}/: to serve`,
+    `Another Holdfast, with a home of its own, is already running at ${url}/. To serve`,
   );
   onTestFinished(announceHost(servedHome, `${url}/`));
   const { code, said, told } = await runHere(args, { HOLDFAST_HOME: servedHome });
   expect([code, said]).toEqual([1, ""]);
-  expect(told).toContain(`Holdfast is already running on this home, at ${url}/: use that one`);
+  expect(told).toContain(`Holdfast is already running on this home, at ${url}/. Use that one`);
 });
 
 const findings = z.array(
@@ -241,7 +243,7 @@ test("an export can be imported again, and never overwrites a file", async () =>
   const exportArgs = ["export", "tomatoes", "--format", "json", "--to", file];
   expect(await runHere(exportArgs, settings)).toMatchObject({ code: 0 });
   expect(await runHere(exportArgs, settings)).toMatchObject({ code: 1 });
-  expect((await runHere(["import", file], settings)).said).toMatch(/^Taken in: ses_/);
+  expect((await runHere(["import", file], settings)).said).toMatch(/^Imported: ses_/);
   expect(await runHere(["import", join(servedHome, "token")], settings)).toMatchObject({ code: 1 });
 });
 

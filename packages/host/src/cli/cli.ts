@@ -1,14 +1,17 @@
 import { similarNames } from "@holdfast/client";
 import { version } from "../util/version.ts";
-import { type Command, exit, type Terminal, parseFlags, describeCommand } from "./command.ts";
+import { type Command, exit, type Terminal, parseFlags } from "./command.ts";
 import { commands } from "./commands/registry.ts";
 import { cleanLine } from "./screen/text.ts";
+import { programStrings } from "./strings/program.ts";
 
 /** Runs the command that the arguments name and resolves to the exit code. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
   const [name, ...rest] = args;
-  if (name === undefined || name === "--help" || name === "-h") {
-    terminal.print(help());
+  const asksForHelp = name === "help" && rest[0] === undefined;
+  if (name === undefined || name === "--help" || name === "-h" || asksForHelp) {
+    const { programHelp } = await import("./help.ts");
+    terminal.print(programHelp(terminal));
     return exit.done;
   }
   if (name === "--version" || name === "-v") {
@@ -31,12 +34,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
 
 function unknownCommandMessage(name: string): string {
   const names = Object.keys(commands);
-  const suggestions = similarNames(name, names).map((suggestion) => `"${suggestion}"`);
-  const hint =
-    suggestions.length > 0
-      ? `Did you mean ${suggestions.join(" or ")}?`
-      : `There are ${names.join(", ")}.`;
-  return `"${cleanLine(name)}" is not a command of Holdfast. ${hint} "holdfast --help" says what each does.`;
+  return programStrings.unknownCommand(cleanLine(name), similarNames(name, names), names);
 }
 
 async function runCommand(
@@ -46,33 +44,13 @@ async function runCommand(
 ): Promise<number> {
   const parsed = parseFlags(args, command);
   if (!parsed.ok) {
-    terminal.printError(`${parsed.sentence} "holdfast ${name} --help" shows what it takes.`);
+    terminal.printError(programStrings.seeHelp(parsed.sentence, name));
     return exit.misuse;
   }
   if (parsed.given.flags["help"] === true) {
-    terminal.print(describeCommand(command));
+    const { commandHelp } = await import("./help.ts");
+    terminal.print(commandHelp(command, terminal));
     return exit.done;
   }
   return command.run(parsed.given, terminal);
-}
-
-function help(): string {
-  const widest = Math.max(...Object.keys(commands).map((name) => name.length));
-  const rows = Object.entries(commands).map(
-    ([name, { summary }]) => `  ${name.padEnd(widest)} ${summary}`,
-  );
-  return [
-    `holdfast ${version}: conversations with agents that outlive what carries them.`,
-    "",
-    "Usage: holdfast <command> [flags]",
-    ...rows,
-    "",
-    "Examples:",
-    "  holdfast chat                              talk; nothing has to be set up",
-    '  holdfast run "What is in this folder?"     one question, one answer',
-    '  git diff | holdfast run "Review this."     what is piped in goes along',
-    "  holdfast serve                             the page, at the address that it prints",
-    "",
-    '"holdfast <command> --help" shows examples, flags and settings of each.',
-  ].join("\n");
 }

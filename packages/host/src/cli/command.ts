@@ -2,13 +2,12 @@ import type { Readable } from "node:stream";
 import { fstatSync } from "node:fs";
 import { parseArgs } from "node:util";
 import type { TerminalOutput } from "./screen/screen.ts";
-import {
-  flagOf,
-  settingNames,
-  type SettingName,
-  settings as allSettings,
-  variableOf,
-} from "../ops/config/settings.ts";
+import { similarNames } from "@holdfast/client";
+import { flagOf, type SettingName, settingNames } from "../ops/config/settings.ts";
+import { cleanLine } from "./screen/text.ts";
+import { programStrings } from "./strings/program.ts";
+
+const texts = programStrings;
 
 /** What is typed or piped in. */
 export type Input = Readable & {
@@ -94,21 +93,38 @@ export function parseFlags(
   const commandFlags = Object.entries(command.flags ?? {}).map(
     ([name, { type }]) => [name, { type }] as const,
   );
+  const options = Object.fromEntries([...settings, ...commandFlags]);
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: {
-        ...Object.fromEntries(settings),
-        ...Object.fromEntries(commandFlags),
-        help: { type: "boolean", short: "h" },
-      },
+      options: { ...options, help: { type: "boolean", short: "h" } },
       allowPositionals: takesPositionals(command),
     });
     return { ok: true, given: { words: positionals, flags: values } };
   } catch (error) {
-    // The first sentence of its messages matters; the advice after it does not.
-    const [sentence] = error instanceof Error ? error.message.split(/\.\s|\n/) : [];
-    return { ok: false, sentence: `${sentence ?? "The flags cannot be read"}.` };
+    return { ok: false, sentence: sentenceFor(error, Object.keys(options)) };
+  }
+}
+
+/** Node's own messages speak to programmers. */
+function sentenceFor(error: unknown, known: readonly string[]): string {
+  if (!(error instanceof Error)) return texts.unreadableFlags;
+  const [, quoted = ""] = /'([^']*)'/.exec(error.message) ?? [];
+  const [, flag = ""] = /--([^\s=,]+)/.exec(error.message) ?? [];
+  switch ("code" in error ? error.code : undefined) {
+    case "ERR_PARSE_ARGS_UNKNOWN_OPTION":
+      return flag === ""
+        ? texts.shortFlag(cleanLine(quoted))
+        : texts.unknownFlag(cleanLine(flag), similarNames(flag, known).slice(0, 2));
+    case "ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL":
+      return texts.unexpectedArgument(cleanLine(quoted));
+    case "ERR_PARSE_ARGS_INVALID_OPTION_VALUE":
+      if (error.message.includes("does not take")) return texts.flagTakesNoValue(flag);
+      return error.message.includes("ambiguous")
+        ? texts.flagValueLooksLikeFlag(flag)
+        : texts.flagNeedsValue(flag);
+    default:
+      return texts.unreadableFlags;
   }
 }
 
@@ -120,51 +136,8 @@ function takesPositionals({ usage }: Pick<Command, "usage">): boolean {
 /** The settings needed to reach a host, or to open one here. */
 const connectionSettings: readonly SettingName[] = ["home", "store", "url", "token", "model"];
 
-/** The help of a command. */
-export function describeCommand(command: Command): string {
-  const { usage, about, flags = {}, examples } = command;
-  const typedFlags = Object.entries(flags).map(([name, { value, about: meaning }]) => {
-    const typed = value === undefined ? `--${name}` : `--${name} <${value}>`;
-    return { typed, meaning };
-  });
-  const widest = Math.max(24, ...typedFlags.map(({ typed }) => typed.length));
-  const flagRows = typedFlags.map(({ typed, meaning }) => `  ${typed.padEnd(widest)} ${meaning}`);
-  return [
-    ...usage.map((line, index) => `${index === 0 ? "Usage: " : "       "}holdfast ${line}`),
-    "",
-    about,
-    ...section("Flags:", flagRows),
-    ...section("Examples:", examples.flatMap(showExample)),
-    ...section(settingsTitle(command.settings), settingRows(command.settings)),
-  ].join("\n");
-}
-
-function section(title: string, rows: readonly string[]): string[] {
-  return rows.length === 0 ? [] : ["", title, ...rows];
-}
-
-function showExample([typed, meaning]: readonly [string, string]): string[] {
-  return [`  ${typed}`, `      ${meaning}`];
-}
-
-function settingsTitle(kind: Command["settings"]): string {
-  const sources = "as a flag, in the environment, or in config.json in the home:";
-  return kind === "host" ? `Settings, ${sources}` : `Where the host is, ${sources}`;
-}
-
 /** The settings that a command's help lists. */
 export function settingsOf(kind: Command["settings"]): readonly SettingName[] {
   if (kind === "none") return [];
   return kind === "host" ? settingNames : connectionSettings;
-}
-
-function settingRows(kind: Command["settings"]): string[] {
-  const names = settingsOf(kind);
-  const widest = Math.max(...names.map((name) => flagOf(name).length));
-  const widestVariable = Math.max(...names.map((name) => variableOf(name).length));
-  return names.map((name) => {
-    const { about, fallbackInWords } = allSettings[name];
-    const flag = `--${flagOf(name).padEnd(widest)}`;
-    return `  ${flag} ${variableOf(name).padEnd(widestVariable)}  ${about} (${fallbackInWords})`;
-  });
 }

@@ -1,10 +1,11 @@
 import { type SessionMode, sessionMode } from "@holdfast/protocol";
 import { type Arguments, textFlag } from "./command.ts";
+import { programStrings } from "./strings/program.ts";
 
 export const modeFlag = {
   type: "string",
   value: sessionMode.options.join("|"),
-  about: "what runs without asking: see /mode",
+  about: programStrings.flags.mode,
 } as const;
 
 export function modeOfFlag(given: Arguments): SessionMode | undefined {
@@ -14,5 +15,5 @@ export function modeOfFlag(given: Arguments): SessionMode | undefined {
 /** What to tell a person who named a mode that there is not, or `null`. */
 export function invalidModeText(given: Arguments): string | null {
   if (textFlag(given, "mode") === undefined || modeOfFlag(given) !== undefined) return null;
-  return `--mode takes one of ${sessionMode.options.join(", ")}.`;
+  return programStrings.invalidMode(sessionMode.options);
 }

@@ -7,13 +7,15 @@ import {
 } from "@holdfast/client";
 import { type Arguments, exit, textFlag } from "./command.ts";
 import { cleanLine } from "./screen/text.ts";
+import { personasStrings, projectsStrings } from "./strings/agent.ts";
+import { programStrings } from "./strings/program.ts";
 
 export const personaAndProjectFlags = {
-  persona: { type: "string", value: "name", about: "who the agent is: holdfast personas" },
+  persona: { type: "string", value: "name", about: programStrings.flags.persona },
   project: {
     type: "string",
     value: "name",
-    about: "the project of the session: holdfast projects",
+    about: programStrings.flags.project,
   },
 } as const;
 
@@ -41,16 +43,14 @@ export async function choosePersonaAndProject(
     const listed = await makeRequest(() => client.listPersonas());
     if (!listed.ok) return refused(describeError(listed.error), exit.failed);
     const found = personaName === "" ? undefined : matchPersona(listed.value.personas, personaName);
-    if (found === undefined)
-      return refused(`No persona is called "${personaName}": holdfast personas lists them.`);
+    if (found === undefined) return refused(personasStrings.unknown(personaName));
     settings = { persona: found.id };
   }
   if (projectName !== undefined) {
     const listed = await makeRequest(() => client.listProjects());
     if (!listed.ok) return refused(describeError(listed.error), exit.failed);
     const found = projectName === "" ? undefined : matchProject(listed.value.projects, projectName);
-    if (found === undefined)
-      return refused(`No project is called "${projectName}": holdfast projects lists them.`);
+    if (found === undefined) return refused(projectsStrings.unknown(projectName));
     settings = { ...settings, project: found.name };
     hasFolder = found.workspace !== null;
   }

@@ -42,7 +42,7 @@ test("with a host on another machine a new session works in a folder of that hos
   expect(await choose({})).toEqual({
     ok: true,
     workspace: null,
-    note: "The session works in a folder of its own at https://tides.example, not in this one: that host is on another machine.",
+    note: "The session works in a folder of its own at https://tides.example, because that host is on another machine.",
   });
   expect(await choose({}, "existing")).toEqual({ ok: true, workspace: undefined, note: null });
 });

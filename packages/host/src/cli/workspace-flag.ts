@@ -5,16 +5,20 @@ import { type Arguments, exit, hasFlag, type Terminal, textFlag } from "./comman
 import type { HostConnection } from "./connection/connect.ts";
 import { checkLocalFolder, requestOnce } from "./connection/local-folder.ts";
 import { cleanLine } from "./screen/text.ts";
+import { connectionStrings } from "./strings/connection.ts";
+import { programStrings } from "./strings/program.ts";
+
+const texts = connectionStrings.folder;
 
 export const workspaceFlags = {
   workspace: {
     type: "string",
     value: "folder",
-    about: "work in this folder (by default the one you are in)",
+    about: programStrings.flags.workspace,
   },
   "own-folder": {
     type: "boolean",
-    about: "work in an empty folder that Holdfast keeps for the session",
+    about: programStrings.flags.ownFolder,
   },
 } as const;
 
@@ -41,9 +45,7 @@ export async function chooseFolder(
 ): Promise<ChosenFolder> {
   const named = textFlag(given, "workspace");
   if (hasFlag(given, "own-folder"))
-    return named === undefined
-      ? chosen(null)
-      : refused("Use --workspace or --own-folder, not both.", exit.misuse);
+    return named === undefined ? chosen(null) : refused(texts.oneOfBoth, exit.misuse);
   if (named === undefined && session === "existing") return chosen(undefined);
   if (named !== undefined && !connection.isLocal) return nameRemoteFolder(named);
   const folder = resolve(named ?? ".");
@@ -72,18 +74,15 @@ async function settleAskable(
   const shown = cleanLine(folder);
   if (terminal.input.isTTY !== true || terminal.output.isTTY !== true) {
     const allow = `holdfast workspaces allow ${quoteForShell(shown)}`;
-    if (isNamed) return refused(`Holdfast may not work in ${shown} yet. Allow it once: ${allow}`);
-    return chosen(null, ownFolderNote(folder, `To let it work here, run once: ${allow}`));
+    if (isNamed) return refused(texts.notYet(shown, allow));
+    return chosen(null, ownFolderNote(folder, texts.toAllow(allow)));
   }
-  const reply = await askYesOrNo(
-    terminal,
-    `Let Holdfast work in ${shown}?\nIt reads files there without asking. This is remembered for the folder. [y/N] `,
-  );
-  if (reply === "left") return refused("Nothing was sent or changed.");
+  const reply = await askYesOrNo(terminal, texts.ask(shown));
+  if (reply === "left") return refused(texts.left);
   if (reply === "no")
     return isNamed
-      ? refused(`Holdfast may not work in ${shown}.`)
-      : chosen(null, ownFolderNote(folder, "The folder was not allowed."));
+      ? refused(texts.mayNot(shown))
+      : chosen(null, ownFolderNote(folder, texts.notAllowed));
   const allowed = await client.allowFolder({ body: { path: folder } });
   return allowed.ok ? chosen(folder) : refused(describeError(allowed.error));
 }
@@ -91,10 +90,7 @@ async function settleAskable(
 /** A folder of the host's machine, which that host checks when the session begins. */
 function nameRemoteFolder(named: string): ChosenFolder {
   if (isAbsolute(named)) return chosen(named);
-  return refused(
-    "The host is on another machine: give --workspace an absolute path on that machine.",
-    exit.misuse,
-  );
+  return refused(texts.needsAbsolute, exit.misuse);
 }
 
 function chosen(workspace: string | null | undefined, note: string | null = null): ChosenFolder {
@@ -106,16 +102,11 @@ function refused(message: string, exitCode: number = exit.failed): ChosenFolder 
 }
 
 function ownFolderNote(folder: string, why: string): string {
-  return cleanLine(`The session works in a folder of its own, not in ${folder}. ${why}`);
+  return cleanLine(texts.ownFolder(folder, why));
 }
 
 function elsewhereNote(why: "remote" | "key", { address }: HostConnection): string {
-  const host = address ?? "the host";
-  return cleanLine(
-    why === "remote"
-      ? `The session works in a folder of its own at ${host}, not in this one: that host is on another machine.`
-      : `The session works in a folder of its own: an API key cannot allow this one. --workspace names one that the operator allows.`,
-  );
+  return cleanLine(why === "remote" ? texts.remote(address ?? texts.theHost) : texts.key);
 }
 
 function quoteForShell(text: string): string {

@@ -17,6 +17,7 @@ import { type SessionId, sessionId, type SessionView } from "@holdfast/protocol"
 import type { Outcome } from "../../util/outcome.ts";
 import { version } from "../../util/version.ts";
 import type { ServerConnection } from "../connection/connect.ts";
+import { acpStrings } from "../strings/acp.ts";
 import { readOptions, setOption } from "./config-options.ts";
 import { EditorSession } from "./editor-session.ts";
 import {
@@ -322,11 +323,7 @@ class Bridge {
         sessionUpdate: "available_commands_update",
         availableCommands: availableCommands(),
       });
-      if (mcpServers.length > 0)
-        session.notice(
-          "warning",
-          "The editor's MCP servers are not used: the operator names the ones that Holdfast uses.",
-        );
+      if (mcpServers.length > 0) session.notice("warning", acpStrings.mcpServersUnused);
       void session.sendUsage();
     });
   }

@@ -1,4 +1,5 @@
 import { RequestError } from "@agentclientprotocol/sdk";
+import { acpStrings } from "../strings/acp.ts";
 
 const newline = 0x0a;
 
@@ -21,7 +22,7 @@ export function boundedLines(
     if (length <= maxBytes) return;
     held = [];
     isSkipping = true;
-    const sentence = `A message may have at most ${maxBytes} bytes: attach less, or link to it.`;
+    const sentence = acpStrings.messageTooLong(maxBytes);
     const { code, message } = new RequestError(-32_600, sentence);
     refuse({ jsonrpc: "2.0", id: null, error: { code, message } });
   }

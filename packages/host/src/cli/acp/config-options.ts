@@ -1,6 +1,7 @@
 import type { SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
 import type { Client, Result } from "@holdfast/client";
 import { modeOf, modeWords, sessionMode, type SessionView } from "@holdfast/protocol";
+import { acpStrings } from "../strings/acp.ts";
 import { invalidRequest, requestErrorFrom } from "./errors.ts";
 
 /** What an editor can set for a session. Some editors know modes, some options: they get both. */
@@ -27,7 +28,7 @@ export async function readOptions(
       {
         type: "select",
         id: "mode",
-        name: "Mode",
+        name: acpStrings.options.mode,
         category: "mode",
         currentValue: modeOf(session),
         options: modes.map(({ id, label, help }) => ({
@@ -39,7 +40,7 @@ export async function readOptions(
       {
         type: "select",
         id: "model",
-        name: "Model",
+        name: acpStrings.options.model,
         category: "model",
         currentValue: model,
         options: [...new Set([model, ...names])].map((name) => ({ value: name, name })),
@@ -70,12 +71,12 @@ export async function setOption(
 function changeOf(configId: string, value: unknown) {
   if (configId === "model") {
     if (typeof value === "string") return { model: value };
-    throw invalidRequest("The model is named by a text.");
+    throw invalidRequest(acpStrings.options.modelNotText);
   }
   if (configId === "mode") {
     const mode = sessionMode.safeParse(value);
     if (mode.success) return { mode: mode.data };
-    throw invalidRequest(`The mode is one of ${sessionMode.options.join(", ")}.`);
+    throw invalidRequest(acpStrings.options.badMode(sessionMode.options));
   }
-  throw invalidRequest(`There is no option ${JSON.stringify(configId)}: there are mode and model.`);
+  throw invalidRequest(acpStrings.options.unknown(JSON.stringify(configId)));
 }

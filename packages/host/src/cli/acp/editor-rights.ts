@@ -10,6 +10,7 @@ import {
   type SessionId,
   type SessionView,
 } from "@holdfast/protocol";
+import { acpStrings } from "../strings/acp.ts";
 import { requestErrorFrom } from "./errors.ts";
 
 /** What an editor may see and answer. The host itself decides what its messages may cause. */
@@ -85,7 +86,7 @@ export function withinRights(client: Client, { approvals }: EditorRights): Clien
       if (!read.ok) return read;
       const current = modeOf(read.value.session);
       if (!isWiderMode(mode, current)) return client.changeSession(request);
-      const detail = `An editor that answers no approvals cannot switch to a wider mode: this session is in ${current}.`;
+      const detail = acpStrings.narrowMode(current);
       return { ok: false, error: problemError(makeProblem("forbidden", { detail })) };
     },
   };

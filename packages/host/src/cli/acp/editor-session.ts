@@ -15,6 +15,7 @@ import {
   terminalStates,
 } from "@holdfast/protocol";
 import { createHostWait } from "../connection/wait-for-host.ts";
+import { acpStrings } from "../strings/acp.ts";
 import { ApprovalRequests } from "./approval-requests.ts";
 import { readOptions } from "./config-options.ts";
 import { requestErrorFrom } from "./errors.ts";
@@ -313,10 +314,7 @@ export class EditorSession {
         return;
       case "history.cut":
       case "history.restored":
-        this.notice(
-          "info",
-          "The conversation was changed elsewhere: open the session again to see it.",
-        );
+        this.notice("info", acpStrings.changedElsewhere);
         return;
       case "session.changed":
         void this.#syncFacts(state);

@@ -1,5 +1,6 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { type ApiError, describeError } from "@holdfast/client";
+import { acpStrings } from "../strings/acp.ts";
 
 const notFoundCodes: ReadonlySet<string> = new Set(["session_not_found", "session_trashed"]);
 const notFound = -32_002;
@@ -20,8 +21,7 @@ function codeOf(error: ApiError): number {
 }
 
 export function unknownSession(sessionId: string): RequestError {
-  const sentence = "There is no such session here: list the sessions, or begin a new one.";
-  return new RequestError(notFound, sentence, { sessionId });
+  return new RequestError(notFound, acpStrings.unknownSession, { sessionId });
 }
 
 export function invalidRequest(sentence: string, data?: unknown): RequestError {

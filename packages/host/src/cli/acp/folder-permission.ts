@@ -1,6 +1,7 @@
 import { type AgentContext, methods } from "@agentclientprotocol/sdk";
 import type { Client } from "@holdfast/client";
 import { z } from "zod";
+import { acpStrings } from "../strings/acp.ts";
 import type { EditorSession } from "./editor-session.ts";
 import { invalidRequest, requestErrorFrom } from "./errors.ts";
 
@@ -18,10 +19,7 @@ export interface FolderQuestion {
 
 /** For an editor that answers no approvals: its yes to a folder would be none. */
 export function folderNotAllowed(folder: string): Error {
-  return invalidRequest(
-    `Holdfast may not work in ${folder} yet. The owner can run: holdfast workspaces allow ${folder}`,
-    { folder },
-  );
+  return invalidRequest(acpStrings.folder.notYet(folder), { folder });
 }
 
 /** Asks the person whether the session may work in their folder, and lets it. Throws if they do not say yes. */
@@ -31,10 +29,7 @@ export async function askForFolder(question: FolderQuestion): Promise<void> {
   if (!checked.ok) throw requestErrorFrom(checked.error);
   if (checked.value.state !== "allowed") {
     if (!(await isAllowedByPerson(question)))
-      throw invalidRequest(
-        `Holdfast may not work in ${folder} yet. Say yes when it asks, or run: holdfast workspaces allow ${folder}`,
-        { folder },
-      );
+      throw invalidRequest(acpStrings.folder.notAllowed(folder), { folder });
     const allowed = await client.allowFolder({ body: { path: folder } });
     if (!allowed.ok) throw requestErrorFrom(allowed.error);
   }
@@ -46,7 +41,7 @@ export async function askForFolder(question: FolderQuestion): Promise<void> {
 }
 
 async function isAllowedByPerson({ editor, session, folder }: FolderQuestion): Promise<boolean> {
-  const title = `Let Holdfast work in ${folder}`;
+  const title = acpStrings.folder.ask(folder);
   const toolCallId = `folder-${session.id}`;
   session.send({ sessionUpdate: "tool_call", toolCallId, title, kind: "other", status: "pending" });
   const answer = await editor.request(methods.client.session.requestPermission, {
@@ -59,8 +54,8 @@ async function isAllowedByPerson({ editor, session, folder }: FolderQuestion): P
       rawInput: { folder },
     },
     options: [
-      { optionId: allowedOption, name: "Allow this folder from now on", kind: "allow_always" },
-      { optionId: "no", name: "No", kind: "reject_once" },
+      { optionId: allowedOption, name: acpStrings.folder.allow, kind: "allow_always" },
+      { optionId: "no", name: acpStrings.folder.deny, kind: "reject_once" },
     ],
   });
   const isAllowed = chosen.safeParse(answer).success;

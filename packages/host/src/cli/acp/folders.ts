@@ -4,10 +4,11 @@ import type { SessionInfo } from "@agentclientprotocol/sdk";
 import type { SessionView } from "@holdfast/protocol";
 import type { ServerConnection } from "../connection/connect.ts";
 import { checkLocalFolder } from "../connection/local-folder.ts";
+import { acpStrings } from "../strings/acp.ts";
 import { invalidRequest, requestErrorFrom } from "./errors.ts";
 
 export function folderFrom(cwd: string): string {
-  if (!isAbsolute(cwd)) throw invalidRequest(`The folder ${JSON.stringify(cwd)} is not absolute.`);
+  if (!isAbsolute(cwd)) throw invalidRequest(acpStrings.folder.notAbsolute(JSON.stringify(cwd)));
   const folder = normalize(cwd);
   return folder === "/" ? folder : folder.replace(/\/+$/, "");
 }
@@ -36,7 +37,7 @@ export async function chooseOther(
     case "askable":
       return "ask";
     case "allowed":
-      throw invalidRequest(`Sessions may not work in ${folder}.`, { folder });
+      throw invalidRequest(acpStrings.folder.refused(folder), { folder });
   }
 }
 

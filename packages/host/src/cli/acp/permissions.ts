@@ -6,6 +6,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { type ApprovalAnswer, describeTaint } from "@holdfast/protocol";
 import { z } from "zod";
+import { acpStrings } from "../strings/acp.ts";
 import { allowedDecisions, type OpenApproval, questionIn } from "../transcript/open-approval.ts";
 import { kindOf, locationsOf, plannedContent, titleOf } from "./tool-call.ts";
 
@@ -44,12 +45,7 @@ const selected = z.object({
   outcome: z.object({ outcome: z.literal("selected"), optionId: z.string() }),
 });
 
-const optionNames: Record<ApprovalAnswer, string> = {
-  once: "Allow once",
-  session: "Allow in this session",
-  always: "Always allow",
-  deny: "Deny",
-};
+const texts = acpStrings.permission;
 const optionKinds = {
   once: "allow_once",
   session: "allow_always",
@@ -63,11 +59,11 @@ async function askPermission(
 ): Promise<EditorAnswer | null> {
   const [rule] = approval.rules ?? [];
   const options = allowedDecisions(approval).map((decision): PermissionOption => {
-    const covers =
-      rule === undefined || !optionKinds[decision].endsWith("always") ? "" : `: ${rule}`;
+    const isLasting = optionKinds[decision].endsWith("always");
+    const name = texts[decision];
     return {
       optionId: decision,
-      name: optionNames[decision] + covers,
+      name: rule === undefined || !isLasting ? name : texts.covering(name, rule),
       kind: optionKinds[decision],
     };
   });
@@ -113,9 +109,9 @@ async function request(
 /** What else the person should know before they decide. */
 function remarksOn({ shown, notes = [], sandbox, after = [], place }: OpenApproval): string[] {
   return [
-    ...(after.length === 0 ? [] : [`The model asks after reading ${describeTaint(after)}.`]),
+    ...(after.length === 0 ? [] : [texts.after(describeTaint(after))]),
     ...(shown === undefined ? [] : [shown]),
-    ...(place === undefined ? [] : [`In ${place}`]),
+    ...(place === undefined ? [] : [texts.place(place)]),
     ...notes,
     ...(sandbox === undefined ? [] : [sandbox.words]),
   ];
@@ -136,7 +132,7 @@ async function askByForm(
   { editor, sessionId, signal }: PermissionDeps,
 ): Promise<EditorAnswer | null> {
   const choice: Record<string, ElicitationPropertySchema> =
-    choices.length === 0 ? {} : { choice: { type: "string", title: "Choose", enum: choices } };
+    choices.length === 0 ? {} : { choice: { type: "string", title: texts.choose, enum: choices } };
   const answer = await editor.request(
     methods.client.elicitation.create,
     {
@@ -150,7 +146,7 @@ async function askByForm(
           ...choice,
           answer: {
             type: "string",
-            title: choices.length === 0 ? "Your answer" : "Or in your own words",
+            title: choices.length === 0 ? texts.answer : texts.ownWords,
             maxLength: maxAnswerLength,
           },
         },
@@ -179,7 +175,7 @@ async function askByOptions(
       name,
       kind: "allow_once" as const,
     })),
-    { optionId: noAnswer, name: "Do not answer", kind: "reject_once" },
+    { optionId: noAnswer, name: texts.noAnswer, kind: "reject_once" },
   ];
   const chosen = await request(approval, question, options, deps);
   if (chosen === undefined) return null;

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import type { Client, Result } from "@holdfast/client";
 import type { Attachment, QuotedRanges } from "@holdfast/protocol";
+import { acpStrings } from "../strings/acp.ts";
 import { invalidRequest, requestErrorFrom } from "./errors.ts";
 
 /** A prompt as the host takes it. */
@@ -51,16 +52,14 @@ export async function readPrompt(
         files.push(decodeFile(block.data, block.mimeType, nameOf(block.uri ?? "image", folder)));
         break;
       case "audio":
-        throw invalidRequest("Sound is not taken: this agent has not announced it.");
+        throw invalidRequest(acpStrings.prompt.noAudio);
     }
   }
-  if (text.trim() === "" && files.length === 0) throw invalidRequest("The prompt says nothing.");
+  if (text.trim() === "" && files.length === 0) throw invalidRequest(acpStrings.prompt.empty);
   if (text.length > maxTextLength)
-    throw invalidRequest(
-      `The prompt has ${text.length} characters, and ${maxTextLength} are the most: link to a file instead of putting it in.`,
-    );
+    throw invalidRequest(acpStrings.prompt.tooLong(text.length, maxTextLength));
   if (files.length > maxAttachments)
-    throw invalidRequest(`A prompt may have at most ${maxAttachments} attachments.`);
+    throw invalidRequest(acpStrings.prompt.tooManyFiles(maxAttachments));
   const attachments: Attachment[] = [];
   for (const file of files) attachments.push(await upload(file, putBlob));
   return { text, attachments, quoted: quoted.slice(0, maxQuotedRanges) };
@@ -74,7 +73,7 @@ interface FileBlock {
 
 function decodeFile(data: string, mediaType: string, name: string): FileBlock {
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(data))
-    throw invalidRequest(`The content of ${name} is not base64.`);
+    throw invalidRequest(acpStrings.prompt.notBase64(name));
   return { bytes: Buffer.from(data, "base64"), mediaType, name: name.split("/").at(-1) || "file" };
 }
 

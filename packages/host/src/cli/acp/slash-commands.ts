@@ -15,6 +15,7 @@ import {
   type RunId,
   type SessionId,
 } from "@holdfast/protocol";
+import { acpStrings } from "../strings/acp.ts";
 import { commandRows } from "../chat/command-output.ts";
 import { plainPaint } from "../screen/paint.ts";
 
@@ -57,13 +58,13 @@ export function classifyPrompt(text: string): PromptKind {
       ? {
           kind: "refused",
           name: parsed.name,
-          sentence: `There is no command /${parsed.name}. Did you mean /${parsed.nearest}? //${parsed.name} sends it as a message.`,
+          sentence: acpStrings.commands.unknown(parsed.name, parsed.nearest),
         }
       : { kind: "message" };
   if (parsed.kind !== "command") return { kind: "message" };
   const { name } = parsed.invocation;
   return notInEditors.has(name)
-    ? { kind: "refused", sentence: `The editor has its own way for /${name}.` }
+    ? { kind: "refused", sentence: acpStrings.commands.editorsOwn(name) }
     : { kind: "command", invocation: parsed.invocation };
 }
 
@@ -90,11 +91,9 @@ function textOf(answer: CommandAnswer): string {
     return availableCommands()
       .map(({ name, description }) => `- \`/${name}\` ${description}`)
       .join("\n");
-  if (answer.kind === "changed" && answer.what === "undone")
-    return "Taken out of what the model sees. /redo brings it back.";
-  if (answer.kind === "changed" && answer.what === "switched")
-    return "The model continues from that version. Your editor may still show the other one.";
-  if (answer.kind === "changed" && answer.what === "redone") return "Back in what the model sees.";
+  if (answer.kind === "changed" && answer.what === "undone") return acpStrings.commands.undone;
+  if (answer.kind === "changed" && answer.what === "switched") return acpStrings.commands.switched;
+  if (answer.kind === "changed" && answer.what === "redone") return acpStrings.commands.redone;
   return commandRows(answer, { width: 100, paint: plainPaint })
     .map((row) => row.replace(/^— /, ""))
     .join("\n");

@@ -19,34 +19,26 @@ import { createPaint } from "../screen/paint.ts";
 import { cleanLine } from "../screen/text.ts";
 import { Chat, type ChatView } from "./chat.ts";
 
+const { about: texts } = chatStrings;
+
 export const chatCommand: Command = {
   usage: ["chat", "chat --session <id or title>"],
-  about: [
-    "Talks in this terminal: over the host that serves this home, or over --url, or in this process where none serves.",
-    "Answers come as they are written. What you say meanwhile waits its turn; Ctrl-S tells it at once, Ctrl-X breaks the answer",
-    "off for it. Before a tool does something, you see exactly what would run, and choose. /help lists the commands, Tab",
-    "completes, Ctrl-J begins a new line, Ctrl-O shows what was folded last. Esc stops the answer, Ctrl-D leaves.",
-    "Nothing is lost by leaving, by a crash or by a restart of the host. A new session works in the folder you are in;",
-    "the first time you are asked to allow it.",
-  ].join("\n"),
+  about: texts.text,
   flags: {
-    session: { type: "string", value: "id or title", about: "go on in this session" },
+    session: { type: "string", value: "id or title", about: texts.flags.session },
     mode: modeFlag,
     ...personaAndProjectFlags,
     ...workspaceFlags,
-    continue: { type: "boolean", about: "go on in the newest session" },
-    plain: { type: "boolean", about: "without cards, choices and a line of status" },
+    continue: { type: "boolean", about: texts.flags.continue },
+    plain: { type: "boolean", about: texts.flags.plain },
   },
   examples: [
-    ["holdfast chat", "begins a new session with the first thing you say"],
-    [
-      "holdfast chat --workspace ~/projects/tides",
-      "works in that folder, not in the one you are in",
-    ],
-    ["holdfast chat --project Tides --persona editor", "begins in a project, with a persona"],
-    ["holdfast chat --continue", "goes on where you were last, also after a crash"],
-    ["holdfast chat --session garden", "by words of its title, its id, or the end of that"],
-    ['printf "Hello\\n/usage\\n" | holdfast chat', "a line at a time, from a pipe"],
+    ["holdfast chat", texts.examples.new],
+    ["holdfast chat --workspace ~/projects/tides", texts.examples.workspace],
+    ["holdfast chat --project Tides --persona editor", texts.examples.project],
+    ["holdfast chat --continue", texts.examples.continue],
+    ["holdfast chat --session garden", texts.examples.session],
+    ['printf "Hello\\n/usage\\n" | holdfast chat', texts.examples.pipe],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -151,8 +143,8 @@ async function chooseView(given: Arguments, terminal: Terminal): Promise<(chat: 
 }
 
 function greeting({ location, address }: HostConnection): string {
-  const { greeting: texts } = chatStrings;
-  return `— ${location === "here" ? texts.here : texts.at(address ?? texts.theHost)}`;
+  const { greeting: words } = chatStrings;
+  return `— ${location === "here" ? words.here : words.at(address ?? words.theHost)}`;
 }
 
 async function chooseSession(

@@ -14,32 +14,29 @@ import {
   textFlag,
 } from "../command.ts";
 import { connectOrStartHost } from "../connection/connect.ts";
+import { acpStrings as texts } from "../strings/acp.ts";
 
 export const acp: Command = {
   usage: ["acp"],
-  about: [
-    "Connects an editor that speaks the Agent Client Protocol (ACP) on standard input and output. The editor starts this",
-    "command itself. It speaks to the host that serves this home, and starts one that stays if there is none. Runs belong to",
-    "the host: closing the editor does not end them, and opening the session again shows everything.",
-  ].join("\n"),
+  about: texts.about,
   flags: {
-    setup: { type: "boolean", about: "print what to put into the settings of Zed, JetBrains …" },
+    setup: { type: "boolean", about: texts.flags.setup },
     editor: {
       type: "string",
       value: "name",
-      about: "its name for rights, lane acp:NAME (what it calls itself)",
+      about: texts.flags.editor,
     },
     key: {
       type: "string",
       value: "key",
-      about: "an API key in place of the token (see: holdfast keys)",
+      about: texts.flags.key,
     },
   },
   examples: [
-    ["holdfast acp --setup", "what to put into your editor's settings"],
-    ["holdfast workspaces allow ~/projects/tides", "let sessions work there without being asked"],
-    ["holdfast rights give lane:acp:zed readers", "limit what one editor may do"],
-    ["holdfast acp --url https://holdfast.example.org --key hfk_…", "a host on another machine"],
+    ["holdfast acp --setup", texts.examples.setup],
+    ["holdfast workspaces allow ~/projects/tides", texts.examples.allow],
+    ["holdfast rights give lane:acp:zed readers", texts.examples.rights],
+    ["holdfast acp --url https://holdfast.example.org --key hfk_…", texts.examples.remote],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -80,7 +77,7 @@ function printSetup(terminal: Terminal): number {
   // Whole paths: an editor that was not started from a shell has another PATH.
   const script = realpathSync(process.argv[1] ?? "");
   for (const { editor, place, text } of editorSetups(process.execPath, [script])) {
-    terminal.print(`${editor} (${place}):`);
+    terminal.print(texts.setupHeading(editor, place));
     terminal.print(`${text}\n`);
   }
   return exit.done;

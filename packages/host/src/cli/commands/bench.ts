@@ -5,18 +5,15 @@ import { ids, newEvent, ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { type Command, exit, type Terminal } from "../command.ts";
+import { benchStrings as texts } from "../strings/host.ts";
 
 const benchSeconds = 2;
 const writers = 32;
 
 export const bench: Command = {
   usage: ["bench"],
-  about: [
-    "Measures for a few seconds what this disk and SQLite give on it: durable commits one after the other, and of many at once.",
-    "It works in a folder of its own in the home, which it removes. The whole benchmark, with baselines and tables, is in the",
-    "repository: npm run bench -- --help",
-  ].join("\n"),
-  examples: [["holdfast bench", "two lines: alone, and together"]],
+  about: texts.about,
+  examples: [["holdfast bench", texts.examples.bench]],
   settings: "reach",
   async run(given, terminal) {
     const config = readConfig({ ...terminal, flags: given.flags });
@@ -49,10 +46,10 @@ async function measure(home: string, terminal: Terminal): Promise<number> {
       };
       const session = await createSession();
       const sessions = await Promise.all(Array.from({ length: writers }, createSession));
-      printRate(terminal, "one after the other", await rate(() => write(session)));
+      printRate(terminal, texts.oneByOne, await rate(() => write(session)));
       printRate(
         terminal,
-        `${writers} at once`,
+        texts.atOnce(writers),
         await rate(() => Promise.all(sessions.map(write)), writers),
       );
       return exit.done;
@@ -77,5 +74,5 @@ async function rate(work: () => Promise<unknown>, operationsPerCall = 1): Promis
 }
 
 function printRate(terminal: Terminal, label: string, perSecond: number): void {
-  terminal.print(`${label.padEnd(20)} ${Math.round(perSecond)} durable commits a second`);
+  terminal.print(texts.rate(label, Math.round(perSecond)));
 }

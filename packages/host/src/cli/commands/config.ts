@@ -1,4 +1,4 @@
-import { nearestName } from "@holdfast/client";
+import { nearestName, similarNames } from "@holdfast/client";
 import { changeSetting } from "../../ops/config/change-setting.ts";
 import {
   type Config,
@@ -14,6 +14,8 @@ import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { padTo, widthOf } from "../screen/width.ts";
 import { createPaint } from "../screen/paint.ts";
+import { configStrings as texts } from "../strings/host.ts";
+import { programStrings } from "../strings/program.ts";
 
 export const config: Command = {
   usage: [
@@ -24,17 +26,13 @@ export const config: Command = {
     "config schema",
     "config table",
   ],
-  about: [
-    "Shows every setting, its value and where it came from: a flag, the environment, a file in the home, or nothing at all.",
-    "set and unset write config.json in the home; what is secret goes to config.secret.json, which only you can read.",
-    "A host that is running takes a change when it is started again.",
-  ].join("\n"),
-  flags: { json: { type: "boolean", about: "as JSON; secrets stay hidden" } },
+  about: texts.about,
+  flags: { json: { type: "boolean", about: texts.flags.json } },
   examples: [
-    ["holdfast config", "what holds, and why"],
-    ["holdfast config set model anthropic/claude-sonnet-4-5", "from the next start on"],
-    ["holdfast config set token a-long-word", "kept apart, for your eyes only"],
-    ["holdfast config schema > config.schema.json", 'name it in config.json as "$schema"'],
+    ["holdfast config", texts.examples.show],
+    ["holdfast config set model anthropic/claude-sonnet-4-5", texts.examples.set],
+    ["holdfast config set token a-long-word", texts.examples.secret],
+    ["holdfast config schema > config.schema.json", texts.examples.schema],
   ],
   settings: "none",
   async run(given, terminal) {
@@ -54,28 +52,34 @@ export const config: Command = {
     if (action !== "get" && action !== "set" && action !== "unset")
       return misuse(
         terminal,
-        `"config ${action}" is not known: get, set, unset, schema and table are.`,
+        programStrings.unknownAction(
+          "config",
+          cleanLine(action),
+          similarNames(action, actionNames),
+          actionNames,
+        ),
       );
-    const setting = findSetting(name ?? "");
+    if (name === undefined) return misuse(terminal, texts.settingMissing(action));
+    const setting = findSetting(name);
     if (setting === undefined) {
-      const nearest = nearestName(name ?? "", settingNames) ?? "model";
-      return misuse(terminal, `"${name ?? ""}" is not a setting: did you mean ${nearest}?`);
+      const nearest = nearestName(name, settingNames) ?? "model";
+      return misuse(terminal, texts.unknownSetting(cleanLine(name), nearest));
     }
     if (action === "get") {
       terminal.print(formatValue(loaded.value, setting));
       return exit.done;
     }
     if (action === "set" && value.length === 0)
-      return misuse(terminal, `${setting} must be ${settings[setting].allowed}.`);
+      return misuse(terminal, texts.mustBe(setting, settings[setting].allowed));
     const text = action === "set" ? value.join(" ") : undefined;
     const changed = await changeSetting(loaded.value.home.value, setting, text);
     if (!changed.ok) return misuse(terminal, changed.failure.message);
-    terminal.print(
-      `${setting} is ${action === "set" ? "set" : "no longer set"} in ${changed.value}`,
-    );
+    terminal.print(texts.changed[action](setting, changed.value));
     return exit.done;
   },
 };
+
+const actionNames = ["get", "set", "unset", "schema", "table"];
 
 function findSetting(name: string): SettingName | undefined {
   return settingNames.find((candidate) => candidate === name);
@@ -90,7 +94,7 @@ function misuse(terminal: Terminal, sentence: string): number {
 function formatValue(values: Config, name: SettingName): string {
   const { value, source } = values[name];
   if (source.from === "default" && value === undefined) return settings[name].fallbackInWords;
-  if (isSecret(name) && source.from !== "default") return "(hidden)";
+  if (isSecret(name) && source.from !== "default") return texts.hidden;
   return typeof value === "string" ? cleanLine(value) : cleanJson(value);
 }
 

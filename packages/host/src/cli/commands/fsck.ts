@@ -4,6 +4,7 @@ import { sleep } from "@holdfast/protocol";
 import { type Command, exit, hasFlag, type Terminal } from "../command.ts";
 import { connectHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
+import { fsckStrings as texts } from "../strings/data.ts";
 
 const pollMs = 200;
 
@@ -11,17 +12,14 @@ type FsckCheck = Extract<Awaited<ReturnType<Client["readFsck"]>>, { ok: true }>[
 
 export const fsck: Command = {
   usage: ["fsck"],
-  about: [
-    "Proves that every number of every log is accounted for and that everything derived follows from the logs. It only reads,",
-    "and may run while a host works. Exit codes: 0 clean, 1 repaired, 2 damaged, 3 it could not run to its end.",
-  ].join("\n"),
+  about: texts.about,
   flags: {
-    rebuild: { type: "boolean", about: "derive again what differs from its log" },
-    json: { type: "boolean", about: "the whole outcome as JSON" },
+    rebuild: { type: "boolean", about: texts.flags.rebuild },
+    json: { type: "boolean", about: texts.flags.json },
   },
   examples: [
-    ["holdfast fsck", "checks everything and changes nothing"],
-    ["holdfast fsck --rebuild", "mends what can be derived from the logs, and proves it"],
+    ["holdfast fsck", texts.examples.check],
+    ["holdfast fsck --rebuild", texts.examples.rebuild],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -56,8 +54,7 @@ function failWith(terminal: Terminal, result: Result<unknown> & { ok: false }): 
 }
 
 function printProgress({ sessions, events }: FsckCheck, { output }: Terminal): void {
-  if (output.isTTY === true)
-    output.write(`\r${pluralise(sessions, "session")}, ${pluralise(events, "event")} …`);
+  if (output.isTTY === true) output.write(`\r${texts.progress(sessions, events)}`);
 }
 
 function finish(check: FsckCheck, terminal: Terminal, format: "json" | "words"): number {
@@ -67,24 +64,17 @@ function finish(check: FsckCheck, terminal: Terminal, format: "json" | "words"):
   else {
     for (const { code, table, message } of found)
       terminal.print(`${code}  ${table}: ${cleanLine(message)}`);
-    if (findings > found.length) terminal.print(`… and ${findings - found.length} more`);
-    for (const item of unproven)
-      terminal.print(`Not proven, since it was being written: ${cleanLine(item)}`);
-    if (spills !== undefined && spills > 0)
-      terminal.print(
-        `${pluralise(spills, "spill")} ${spills === 1 ? "waits" : "wait"} to be brought in; a host does that by itself.`,
-      );
-    const repairNote = repaired > 0 ? `, ${repaired} of them mended` : "";
-    const outcome = findings === 0 ? "clean" : `${pluralise(findings, "finding")}${repairNote}`;
-    terminal.print(`${pluralise(sessions, "session")}, ${pluralise(events, "event")}: ${outcome}.`);
-    if (findings > repaired && state === "done")
-      terminal.print("holdfast fsck --rebuild mends what follows from the logs.");
+    if (findings > found.length) terminal.print(texts.more(findings - found.length));
+    for (const item of unproven) terminal.print(texts.unproven(cleanLine(item)));
+    if (spills !== undefined && spills > 0) terminal.print(texts.spills(spills));
+    terminal.print(
+      findings === 0
+        ? texts.clean(sessions, events)
+        : texts.found(sessions, events, findings, repaired),
+    );
+    if (findings > repaired && state === "done") terminal.print(texts.rebuildHint);
   }
   if (state !== "done") return fsckExit.failed;
   if (findings === 0) return exit.done;
   return findings === repaired ? fsckExit.repaired : fsckExit.damaged;
-}
-
-function pluralise(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

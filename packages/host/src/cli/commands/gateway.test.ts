@@ -24,7 +24,7 @@ test("a webhook is shown with its full address, and with why its answers don't a
   const [, address = ""] = /^address: (.*)$/m.exec(created.said) ?? [];
   expect(address).toBe(`${settings.HOLDFAST_URL}/api/gateway/webhook/ci`);
   const again = await runHere(["gateway", "webhook", "ci"], settings);
-  expect(again.said).toContain("secret: as before; holdfast gateway rotate ci makes another");
+  expect(again.said).toContain("secret: unchanged; holdfast gateway rotate ci makes a new one");
 
   const [, secret = ""] = /whsec_(\S+)/.exec(created.said) ?? [];
   const at = String(Math.floor(Date.now() / 1000));

@@ -1,29 +1,28 @@
-import { type Client, describeError } from "@holdfast/client";
-import { type GatewayView, type WebhookView } from "@holdfast/protocol";
-import { type Command, exit, type Terminal } from "../command.ts";
-import { type HostConnection, withHost } from "../connection/connect.ts";
+import type { Client } from "@holdfast/client";
+import type { GatewayView, WebhookView } from "@holdfast/protocol";
+import { type ActionCall, type Action, failed, misuse, runAction, say } from "../actions.ts";
+import { type Command, exit } from "../command.ts";
 import { cleanLine } from "../screen/text.ts";
+import { gatewayStrings as texts } from "../strings/gateway.ts";
 
-const usageText =
-  "It is used like this: holdfast gateway [allow <code> | deny <code> | webhook <name> [url] | rotate <name> | remove <name>]";
+/** With the number of arguments that each accepts. */
+const argumentCounts = {
+  show: [0],
+  allow: [1],
+  deny: [1],
+  webhook: [1, 2],
+  rotate: [1],
+  remove: [1],
+} as const;
+type ActionName = keyof typeof argumentCounts;
 
-type GatewayContext = Pick<HostConnection, "client" | "address">;
-type GatewayAction = (
-  context: GatewayContext,
-  terminal: Terminal,
-  args: readonly string[],
-) => Promise<number>;
-
-/** The actions, with the number of arguments each accepts. */
-const actions: Readonly<
-  Record<string, { readonly argCounts: readonly number[]; readonly run: GatewayAction }>
-> = {
-  show: { argCounts: [0], run: show },
-  allow: { argCounts: [1], run: (...params) => decide(...params, "allow") },
-  deny: { argCounts: [1], run: (...params) => decide(...params, "deny") },
-  webhook: { argCounts: [1, 2], run: putWebhook },
-  rotate: { argCounts: [1], run: rotateWebhook },
-  remove: { argCounts: [1], run: removeWebhook },
+const actions: Readonly<Record<ActionName, Action>> = {
+  show,
+  allow: (call) => decide(call, "allow"),
+  deny: (call) => decide(call, "deny"),
+  webhook: putWebhook,
+  rotate: rotateWebhook,
+  remove: removeWebhook,
 };
 
 export const gateway: Command = {
@@ -35,38 +34,32 @@ export const gateway: Command = {
     "gateway rotate <name>",
     "gateway remove <name>",
   ],
-  about:
-    "How the chat bot stands, who asks to speak to it, and what has not arrived. A person who writes to the bot gets a code; allow it and they are answered. A webhook lets a program speak, and posts the answers to its url.",
+  about: texts.about,
   examples: [
-    ["holdfast gateway", "the bot, its requests and what is in trouble"],
-    ["holdfast gateway allow K3M9X2AB", "the person who showed this code may speak"],
-    ["holdfast gateway webhook ci https://ci.example.org/hook", "a program may speak, as ci"],
-    ["holdfast gateway rotate ci", "a new secret; the old one counts until the next"],
+    ["holdfast gateway", texts.examples.show],
+    ["holdfast gateway allow K3M9X2AB", texts.examples.allow],
+    ["holdfast gateway webhook ci https://ci.example.org/hook", texts.examples.webhook],
+    ["holdfast gateway rotate ci", texts.examples.rotate],
   ],
   settings: "reach",
   async run(given, terminal) {
-    const [name = "show", ...args] = given.words;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action?.argCounts.includes(args.length) !== true) {
-      terminal.printError(usageText);
-      return exit.misuse;
-    }
-    return withHost(given, terminal, (connection) => action.run(connection, terminal, args));
+    const [name = "show", ...rest] = given.words;
+    if (isAction(name) && !argumentCounts[name].some((count) => count === rest.length))
+      return misuse({ terminal }, texts.usage[name]);
+    return runAction(given, terminal, { command: "gateway", usual: "show", actions });
   },
 };
 
-async function show({ client }: GatewayContext, terminal: Terminal): Promise<number> {
-  const result = await client.readGateway();
-  if (!result.ok) {
-    terminal.printError(describeError(result.error));
-    return exit.failed;
-  }
-  for (const line of linesOf(result.value)) terminal.print(cleanLine(line));
-  return exit.done;
+function isAction(name: string): name is ActionName {
+  return Object.hasOwn(actions, name);
 }
 
-const noBot =
-  "No bot is connected: paste its token on the page, under Settings, Chat bot, or set HOLDFAST_TELEGRAM_TOKEN.";
+async function show(call: ActionCall): Promise<number> {
+  const result = await call.client.readGateway();
+  if (!result.ok) return failed(call, result);
+  for (const line of linesOf(result.value)) call.terminal.print(cleanLine(line));
+  return exit.done;
+}
 
 function linesOf(view: GatewayView): string[] {
   const { state, bot, trouble, requests, people, lanes, outbox, webhooks } = view;
@@ -76,95 +69,62 @@ function linesOf(view: GatewayView): string[] {
       chunkState === "unknown" || chunkState === "failed" || message !== null,
   );
   return [
-    hasBot ? `@${bot?.name ?? "…"}: ${trouble === null ? state : trouble.message}` : noBot,
-    ...requests.map(({ name, code }) => `asks: ${name} — holdfast gateway allow ${code}`),
-    ...people.map((person) => `${person.state}: ${person.name} (${person.person})`),
+    hasBot ? texts.bot(bot?.name ?? texts.unknownBot, trouble?.message ?? state) : texts.noBot,
+    ...requests.map(({ name, code }) => texts.request(name, code)),
+    ...people.map((person) => texts.person(person.state, person.name, person.person)),
     ...webhooks.map(webhookLine),
-    ...lanes.map(({ lane }) => `chat: ${lane}`),
-    ...undelivered.map(
-      (chunk) => `${chunk.state}: ${chunk.lane} ${chunk.message ?? chunk.code ?? ""}`,
+    ...lanes.map(({ lane }) => texts.chat(lane)),
+    ...undelivered.map((chunk) =>
+      texts.undelivered(chunk.state, chunk.lane, chunk.message ?? chunk.code ?? ""),
     ),
   ];
 }
 
 function webhookLine({ name, to, rotating, commands }: WebhookView): string {
   return [
-    `webhook: ${name}`,
-    to === null ? "no answers" : `answers to ${to}`,
-    ...(rotating ? ["two secrets count"] : []),
+    texts.webhook.title(name),
+    to === null ? texts.webhook.noAnswers : texts.webhook.answersTo(to),
+    ...(rotating ? [texts.webhook.rotating] : []),
     ...(commands.length > 0
-      ? [`may use ${commands.map((command) => `/${command}`).join(" ")}`]
+      ? [texts.webhook.commands(commands.map((command) => `/${command}`))]
       : []),
   ].join(", ");
 }
 
-async function putWebhook(
-  context: GatewayContext,
-  terminal: Terminal,
-  [name = "", url]: readonly string[],
-): Promise<number> {
+async function putWebhook(call: ActionCall): Promise<number> {
+  const [name = "", url] = call.words;
   const body = url === undefined ? {} : { url };
-  return printWebhook(
-    context,
-    terminal,
-    await context.client.putWebhook({ params: { name }, body }),
-  );
+  return printWebhook(call, await call.client.putWebhook({ params: { name }, body }));
 }
 
-async function rotateWebhook(
-  context: GatewayContext,
-  terminal: Terminal,
-  [name = ""]: readonly string[],
-): Promise<number> {
-  const rotated = await context.client.rotateWebhook({ params: { name }, body: {} });
-  return printWebhook(context, terminal, rotated);
+async function rotateWebhook(call: ActionCall): Promise<number> {
+  const [name = ""] = call.words;
+  return printWebhook(call, await call.client.rotateWebhook({ params: { name }, body: {} }));
 }
 
-function printWebhook(
-  { address = "/" }: GatewayContext,
-  terminal: Terminal,
-  result: Awaited<ReturnType<Client["putWebhook"]>>,
-): number {
-  if (!result.ok) {
-    terminal.printError(describeError(result.error));
-    return exit.failed;
-  }
+function printWebhook(call: ActionCall, result: Awaited<ReturnType<Client["putWebhook"]>>): number {
+  if (!result.ok) return failed(call, result);
+  const { terminal, address = "/" } = call;
   const { webhook, secret } = result.value;
+  const url = `${address.replace(/\/*$/, "/")}api/gateway/webhook/${webhook.name}`;
   terminal.print(cleanLine(webhookLine(webhook)));
-  terminal.print(`address: ${address.replace(/\/*$/, "/")}api/gateway/webhook/${webhook.name}`);
+  terminal.print(texts.webhook.address(url));
   terminal.print(
-    secret === null
-      ? `secret: as before; holdfast gateway rotate ${webhook.name} makes another`
-      : `secret, shown this once: ${secret}`,
+    secret === null ? texts.webhook.sameSecret(webhook.name) : texts.webhook.newSecret(secret),
   );
   return exit.done;
 }
 
-async function removeWebhook(
-  { client }: GatewayContext,
-  terminal: Terminal,
-  [name = ""]: readonly string[],
-): Promise<number> {
-  const removed = await client.removeWebhook({ params: { name } });
-  if (removed.ok) {
-    terminal.print(`The webhook ${name} is gone, with its secrets.`);
-    return exit.done;
-  }
-  terminal.printError(describeError(removed.error));
-  return exit.failed;
+async function removeWebhook(call: ActionCall): Promise<number> {
+  const [name = ""] = call.words;
+  const removed = await call.client.removeWebhook({ params: { name } });
+  return removed.ok ? say(call, texts.webhook.removed(name)) : failed(call, removed);
 }
 
-async function decide(
-  { client }: GatewayContext,
-  terminal: Terminal,
-  [code = ""]: readonly string[],
-  decision: "allow" | "deny",
-): Promise<number> {
-  const result = await client.decidePairing({ params: { code }, body: { decision } });
-  if (!result.ok) {
-    terminal.printError(describeError(result.error));
-    return exit.failed;
-  }
-  terminal.print(cleanLine(`${result.value.person.name} is ${result.value.person.state}.`));
-  return exit.done;
+async function decide(call: ActionCall, decision: "allow" | "deny"): Promise<number> {
+  const [code = ""] = call.words;
+  const result = await call.client.decidePairing({ params: { code }, body: { decision } });
+  if (!result.ok) return failed(call, result);
+  const { person } = result.value;
+  return say(call, texts.decided[person.state](person.name));
 }

@@ -1,81 +1,50 @@
-import { type Client, describeError, type Result } from "@holdfast/client";
-import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../command.ts";
-import { withHost } from "../connection/connect.ts";
+import { type ActionCall, failed, misuse, runAction, say } from "../actions.ts";
+import { type Command, exit, hasFlag, textFlag } from "../command.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
-
-interface KeysCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly name: string | undefined;
-}
-
-const actions: Readonly<Record<string, (call: KeysCall) => Promise<number>>> = {
-  list,
-  add,
-  revoke,
-};
+import { keysStrings as texts } from "../strings/access.ts";
+import { programStrings } from "../strings/program.ts";
 
 export const keys: Command = {
   usage: ["keys list", "keys add <name> [--profile <profile>]", "keys revoke <name or id>"],
-  about:
-    "Keys that programs use for the API instead of the token. A key reaches the sessions that were made with it, and no settings. Its secret is shown once.",
+  about: texts.about,
   flags: {
-    profile: { type: "string", value: "profile", about: "its rights profile (program)" },
-    json: { type: "boolean", about: "a line of JSON for each" },
+    profile: { type: "string", value: "profile", about: texts.flags.profile },
+    json: { type: "boolean", about: programStrings.flags.json },
   },
   examples: [
-    ["holdfast keys add backup-job", "shows the key once"],
-    ["holdfast keys", "the keys, and when each was last used"],
-    ["holdfast keys revoke backup-job", "ends the key and its streams at once"],
+    ["holdfast keys add backup-job", texts.examples.add],
+    ["holdfast keys", texts.examples.list],
+    ["holdfast keys revoke backup-job", texts.examples.revoke],
   ],
   settings: "reach",
-  async run(given, terminal) {
+  run(given, terminal) {
     const [action = "list", name] = given.words;
-    const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (act === undefined || (action !== "list" && name === undefined)) {
-      terminal.printError(
-        act === undefined
-          ? `"keys ${cleanLine(action)}" is not known: ${Object.keys(actions).join(", ")} are.`
-          : `Which key? holdfast keys ${action} <name>`,
-      );
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => act({ client, terminal, given, name }));
+    const needsName = Object.hasOwn(actions, action) && action !== "list";
+    return needsName && name === undefined
+      ? Promise.resolve(misuse({ terminal }, texts.nameMissing(action)))
+      : runAction(given, terminal, { command: "keys", usual: "list", actions });
   },
 };
 
-function failed({ terminal }: KeysCall, { error }: Result<unknown> & { ok: false }): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
-}
+const actions = { list, add, revoke };
 
-async function list(call: KeysCall): Promise<number> {
+const nameIn = ({ words: [name = ""] }: ActionCall): string => name;
+
+async function list(call: ActionCall): Promise<number> {
+  const { terminal } = call;
   const listed = await call.client.listKeys();
   if (!listed.ok) return failed(call, listed);
   for (const key of listed.value.keys) {
     if (hasFlag(call.given, "json")) {
-      call.terminal.print(cleanJson(key));
+      terminal.print(cleanJson(key));
       continue;
     }
-    const used = key.lastUsedAt === null ? "never used" : `used ${timeOf(key.lastUsedAt)}`;
-    const state = key.revokedAt === null ? used : `revoked ${timeOf(key.revokedAt)}`;
-    const facts = [
-      key.id,
-      cleanLine(key.name),
-      key.profile,
-      `made ${timeOf(key.createdAt)}`,
-      state,
-    ];
-    call.terminal.print(facts.join("  "));
+    const used = key.lastUsedAt === null ? texts.neverUsed : texts.used(timeOf(key.lastUsedAt));
+    const state = key.revokedAt === null ? used : texts.revoked(timeOf(key.revokedAt));
+    const made = texts.made(timeOf(key.createdAt));
+    terminal.print([key.id, cleanLine(key.name), key.profile, made, state].join("  "));
   }
+  if (listed.value.keys.length === 0) terminal.printError(texts.none);
   return exit.done;
 }
 
@@ -83,30 +52,30 @@ function timeOf(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace("T", " ");
 }
 
-async function add(call: KeysCall): Promise<number> {
-  const profile = textFlag(call.given, "profile");
-  const body = { name: call.name ?? "", ...(profile !== undefined && { profile }) };
+async function add(call: ActionCall): Promise<number> {
+  const { given, terminal } = call;
+  const profile = textFlag(given, "profile");
+  const body = { name: nameIn(call), ...(profile !== undefined && { profile }) };
   const created = await call.client.createKey({ body });
   if (!created.ok) return failed(call, created);
   const { secret } = created.value;
-  call.terminal.print(hasFlag(call.given, "json") ? cleanJson(created.value) : secret);
+  terminal.print(hasFlag(given, "json") ? cleanJson(created.value) : secret);
+  if (terminal.output.isTTY === true) terminal.printError(texts.keepSecret);
   return exit.done;
 }
 
-async function revoke(call: KeysCall): Promise<number> {
+async function revoke(call: ActionCall): Promise<number> {
+  const wanted = nameIn(call);
   const listed = await call.client.listKeys();
   if (!listed.ok) return failed(call, listed);
   const named = listed.value.keys.find(
-    ({ id, name, revokedAt }) => revokedAt === null && (id === call.name || name === call.name),
+    ({ id, name, revokedAt }) => revokedAt === null && (id === wanted || name === wanted),
   );
   if (named === undefined) {
-    call.terminal.printError(
-      `There is no key ${cleanLine(call.name ?? "")}: holdfast keys lists them.`,
-    );
+    call.terminal.printError(cleanLine(texts.unknown(wanted)));
     return exit.failed;
   }
   const revoked = await call.client.revokeKey({ params: { id: named.id } });
   if (!revoked.ok) return failed(call, revoked);
-  call.terminal.print(`${cleanLine(named.name)} is revoked.`);
-  return exit.done;
+  return say(call, texts.isRevoked(named.name));
 }

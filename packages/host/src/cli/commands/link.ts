@@ -2,20 +2,18 @@ import { describeError } from "@holdfast/client";
 import { type Command, exit, hasFlag } from "../command.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
+import { linkStrings as texts } from "../strings/access.ts";
 
 export const link: Command = {
   usage: ["link"],
-  about:
-    "A link that signs one browser in, once, within ten minutes: for another browser, or when the link that serve printed was used.",
-  flags: { json: { type: "boolean", about: "the link and when it expires, as a line of JSON" } },
-  examples: [["holdfast link", "while a host serves"]],
+  about: texts.about,
+  flags: { json: { type: "boolean", about: texts.flags.json } },
+  examples: [["holdfast link", texts.examples.link]],
   settings: "reach",
   run(given, terminal) {
     return withHost(given, terminal, async ({ client, location, address, config }) => {
       if (location === "here" || address === undefined) {
-        terminal.printError(
-          "No host is running: start one with holdfast serve, which prints a link.",
-        );
+        terminal.printError(texts.noHost);
         return exit.failed;
       }
       const made = await client.createSignInCode();

@@ -15,15 +15,15 @@ import {
 import { z } from "zod";
 import { type Command, exit, type Terminal } from "../command.ts";
 import { connectHost } from "../connection/connect.ts";
+import { mcpStrings as texts } from "../strings/host.ts";
 
 /** Standard output belongs to the protocol: everything else goes to standard error. */
 export const mcp: Command = {
   usage: ["mcp"],
-  about:
-    "Lets an MCP client list, search and read sessions, give the agent messages and follow them as tasks. It passes messages on to the running host; without one it is a host itself until the client leaves.",
+  about: texts.about,
   examples: [
-    ["holdfast mcp", "what an MCP client starts"],
-    ["HOLDFAST_TOKEN=hfk_… holdfast mcp", "with the rights of an API key"],
+    ["holdfast mcp", texts.examples.mcp],
+    ["HOLDFAST_TOKEN=hfk_… holdfast mcp", texts.examples.key],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -141,8 +141,8 @@ const refusal = (code: number, message: string) => ({
   id: null,
   error: { code, message },
 });
-const parseError = refusal(-32_700, "Expected JSON on each line.");
-const invalidRequest = refusal(-32_600, "Expected one JSON-RPC message on each line.");
+const parseError = refusal(-32_700, texts.notJson);
+const invalidRequest = refusal(-32_600, texts.notAMessage);
 
 function lostAnswer({ id }: JSONRPCRequest): JSONRPCMessage {
   return {
@@ -150,7 +150,7 @@ function lostAnswer({ id }: JSONRPCRequest): JSONRPCMessage {
     id,
     error: {
       code: -32_603,
-      message: "The host stopped before it answered. Repeat the request: nothing is done twice.",
+      message: texts.hostStopped,
       data: { code: "host_stopped" },
     },
   };
@@ -167,7 +167,7 @@ function errorAnswer({ id }: JSONRPCRequest, error: unknown): JSONRPCMessage {
     id,
     error: {
       code: -32_603,
-      message: `The host does not answer (${reason}). Start it with "holdfast serve" and repeat the request.`,
+      message: texts.noAnswer(reason),
       data: { code: "network_failed" },
     },
   };

@@ -1,39 +1,18 @@
-import {
-  type Client,
-  describeError,
-  describeFact,
-  matchFacts,
-  type Result,
-} from "@holdfast/client";
+import { describeFact, matchFacts } from "@holdfast/client";
 import { describeTaint, type FactView, type WaitingFactView } from "@holdfast/protocol";
 import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../command.ts";
-import { withHost } from "../connection/connect.ts";
-import { cleanJson, cleanLine } from "../screen/text.ts";
-
-interface MemoryCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly words: readonly string[];
-}
-
-const actions: Readonly<Record<string, (call: MemoryCall) => Promise<number>>> = {
-  list,
-  add,
-  edit,
-  forget,
-  history,
-  waiting,
-  keep: (call) => decide(call, "keep"),
-  discard: (call) => decide(call, "discard"),
-};
+  type ActionCall,
+  failed,
+  misuse,
+  onlyMatch,
+  printList,
+  runAction,
+  say,
+} from "../actions.ts";
+import { type Command, exit, hasFlag, textFlag } from "../command.ts";
+import { cleanLine } from "../screen/text.ts";
+import { memoryStrings as texts } from "../strings/memory.ts";
+import { programStrings } from "../strings/program.ts";
 
 export const memory: Command = {
   usage: [
@@ -46,98 +25,85 @@ export const memory: Command = {
     "memory keep <fact>",
     "memory discard <fact>",
   ],
-  about:
-    "What the agent knows about you, and facts that need your approval because the model had read text that a stranger may have written. Name a fact by its id, the beginning of its id, or words from its text.",
+  about: texts.about,
   flags: {
-    json: { type: "boolean", about: "a line of JSON for each" },
-    text: { type: "string", value: "text", about: "the new text of a fact" },
-    recall: { type: "boolean", about: "add it for messages that it fits, not for all sessions" },
+    json: { type: "boolean", about: programStrings.flags.json },
+    text: { type: "string", value: "text", about: texts.flags.text },
+    recall: { type: "boolean", about: texts.flags.recall },
   },
   examples: [
-    ["holdfast memory list tea", "facts with this word"],
-    ["holdfast memory forget ferry", "deletes the fact with this word"],
-    ["holdfast memory", "facts that need your approval"],
-    ["holdfast memory keep ferry", "keeps the fact with this word"],
-    ["holdfast memory discard ferry", "discards it"],
+    ["holdfast memory list tea", texts.examples.list],
+    ["holdfast memory forget ferry", texts.examples.forget],
+    ["holdfast memory", texts.examples.waiting],
+    ["holdfast memory keep ferry", texts.examples.keep],
+    ["holdfast memory discard ferry", texts.examples.discard],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [name = "waiting", ...words] = given.words;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined) {
-      terminal.printError(`"memory ${name}" is not known: ${Object.keys(actions).join(", ")} are.`);
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => action({ client, terminal, given, words }));
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "memory", usual: "waiting", actions }),
 };
 
-function failed({ terminal }: MemoryCall, { error }: Result<unknown> & { ok: false }): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
-}
+const actions = {
+  list,
+  add,
+  edit,
+  forget,
+  history,
+  waiting,
+  keep: (call: ActionCall) => decide(call, "keep"),
+  discard: (call: ActionCall) => decide(call, "discard"),
+};
 
-async function list(call: MemoryCall): Promise<number> {
-  const { client, given, terminal, words } = call;
+const maxListed = 500;
+const shownIdLength = 8;
+
+async function list(call: ActionCall): Promise<number> {
+  const { client, terminal, words } = call;
   const result = await client.listFacts({ query: { q: words.join(" "), limit: maxListed } });
   if (!result.ok) return failed(call, result);
   const { facts, total } = result.value;
-  for (const fact of facts)
-    terminal.print(hasFlag(given, "json") ? cleanJson(fact) : factRow(fact));
-  if (total === 0) terminal.printError("No facts match.");
-  if (total > facts.length)
-    terminal.printError(`${total - facts.length} more. To find them: holdfast memory list <words>`);
+  await printList(call, facts, (fact) => [
+    fact.id.slice(0, shownIdLength),
+    fact.use === "always" ? texts.use.always : texts.use.when_it_fits,
+    describeFact(fact),
+  ]);
+  if (total === 0) terminal.printError(texts.noFacts);
+  if (total > facts.length) terminal.printError(texts.more(total - facts.length));
   return exit.done;
 }
 
-const maxListed = 500;
-
-function factRow(fact: FactView): string {
-  const use = fact.use === "always" ? "all sessions" : "when it fits";
-  return [fact.id.slice(0, shownIdLength), use, cleanLine(describeFact(fact))].join("\t");
-}
-
-async function add(call: MemoryCall): Promise<number> {
-  const { client, given, terminal, words } = call;
+async function add(call: ActionCall): Promise<number> {
+  const { client, given, words } = call;
   const text = words.join(" ").trim();
-  if (text === "") {
-    terminal.printError("Give the fact: holdfast memory add <text>");
-    return exit.misuse;
-  }
+  if (text === "") return misuse(call, texts.textMissing);
   const use = hasFlag(given, "recall") ? "when_it_fits" : "always";
   const added = await client.addFact({ body: { text, use } });
   if (!added.ok) return failed(call, added);
-  terminal.print(cleanLine(`Added: ${added.value.fact.text}`));
-  return exit.done;
+  return say(call, texts.added(added.value.fact.text));
 }
 
-async function edit(call: MemoryCall): Promise<number> {
-  const { client, given, terminal } = call;
+async function edit(call: ActionCall): Promise<number> {
+  const { client, given } = call;
   const text = textFlag(given, "text") ?? "";
-  if (text.trim() === "") {
-    terminal.printError("Give the new text: holdfast memory edit <fact> --text <text>");
-    return exit.misuse;
-  }
+  if (text.trim() === "") return misuse(call, texts.newTextMissing);
   return withFact(call, async ({ id, version }) => {
     const headers = { "if-match": version };
     const changed = await client.changeFact({ params: { id }, headers, body: { text } });
     if (!changed.ok) return failed(call, changed);
-    terminal.print(cleanLine(`Changed: ${changed.value.fact.text}`));
-    return exit.done;
+    return say(call, texts.changed(changed.value.fact.text));
   });
 }
 
-async function forget(call: MemoryCall): Promise<number> {
+async function forget(call: ActionCall): Promise<number> {
   return withFact(call, async ({ id, version, text }) => {
     const headers = { "if-match": version };
     const removed = await call.client.removeFact({ params: { id }, headers });
     if (!removed.ok) return failed(call, removed);
-    call.terminal.print(cleanLine(`Deleted: ${text}`));
-    return exit.done;
+    return say(call, texts.deleted(text));
   });
 }
 
-async function history(call: MemoryCall): Promise<number> {
+async function history(call: ActionCall): Promise<number> {
   return withFact(call, async ({ text, source, at, changedAt, versions }) => {
     const { terminal } = call;
     const print = (moment: number, what: string): void =>
@@ -151,54 +117,46 @@ async function history(call: MemoryCall): Promise<number> {
 
 /** The one fact that the words name. */
 async function withFact(
-  call: MemoryCall,
+  call: ActionCall,
   use: (fact: FactView) => Promise<number>,
 ): Promise<number> {
-  const { client, terminal, words } = call;
+  const { client, words } = call;
   const listed = await client.listFacts({ query: { limit: maxListed } });
   if (!listed.ok) return failed(call, listed);
   const query = words.join(" ");
-  const [fact, ...others] = matchFacts(listed.value.facts, query);
-  if (fact !== undefined && others.length === 0) return use(fact);
-  const problem = fact === undefined ? "No fact" : "More than one fact";
-  const hint = 'Name one by the beginning of its id; "holdfast memory list" lists them.';
-  terminal.printError(cleanLine(`${problem} fits "${query}". ${hint}`));
-  return exit.misuse;
+  const fact = onlyMatch(call, matchFacts(listed.value.facts, query), {
+    none: texts.noMatch(query),
+    several: texts.severalMatch(query),
+  });
+  return fact === undefined ? exit.misuse : use(fact);
 }
 
-async function waiting(call: MemoryCall): Promise<number> {
-  const { client, given, terminal } = call;
+async function waiting(call: ActionCall): Promise<number> {
+  const { client, terminal } = call;
   const result = await client.listWaitingFacts();
   if (!result.ok) return failed(call, result);
   const { facts } = result.value;
-  for (const fact of facts) terminal.print(hasFlag(given, "json") ? cleanJson(fact) : rowOf(fact));
-  if (facts.length === 0) terminal.printError("No facts need your approval.");
+  await printList(call, facts, ({ id, text, after }) => [
+    id.slice(0, shownIdLength),
+    texts.after(text, describeTaint(after)),
+  ]);
+  if (facts.length === 0) terminal.printError(texts.noneWaiting);
   return exit.done;
 }
 
-const shownIdLength = 8;
-
-function rowOf({ id, text, after }: WaitingFactView): string {
-  const shown = cleanLine(`${text} (after reading ${describeTaint(after)})`);
-  return `${id.slice(0, shownIdLength)}\t${shown}`;
-}
-
-async function decide(call: MemoryCall, decision: "keep" | "discard"): Promise<number> {
-  const { client, terminal, words } = call;
+async function decide(call: ActionCall, decision: "keep" | "discard"): Promise<number> {
+  const { client, words } = call;
   const query = words.join(" ").toLowerCase();
   const result = await client.listWaitingFacts();
   if (!result.ok) return failed(call, result);
   const fits = ({ id, text }: WaitingFactView): boolean =>
     id.startsWith(query) || text.toLowerCase().includes(query);
-  const [fact, ...others] = query === "" ? [] : result.value.facts.filter(fits);
-  if (fact === undefined || others.length > 0) {
-    const problem = fact === undefined ? "No fact" : "More than one fact";
-    const hint = 'Name one by the beginning of its id; "holdfast memory" lists them.';
-    terminal.printError(cleanLine(`${problem} fits "${query}". ${hint}`));
-    return exit.misuse;
-  }
+  const fact = onlyMatch(call, query === "" ? [] : result.value.facts.filter(fits), {
+    none: texts.noWaitingMatch(query),
+    several: texts.severalWaitingMatch(query),
+  });
+  if (fact === undefined) return exit.misuse;
   const decided = await client.decideWaitingFact({ params: { id: fact.id }, body: { decision } });
   if (!decided.ok) return failed(call, decided);
-  terminal.print(cleanLine(`${decision === "keep" ? "Kept" : "Discarded"}: ${fact.text}`));
-  return exit.done;
+  return say(call, texts.decided[decision](fact.text));
 }

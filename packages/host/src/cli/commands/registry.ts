@@ -1,4 +1,7 @@
 import type { Command } from "../command.ts";
+import { programStrings } from "../strings/program.ts";
+
+const { summaries } = programStrings;
 
 interface CommandEntry {
   readonly summary: string;
@@ -9,128 +12,127 @@ interface CommandEntry {
 /** All commands, in the order of the help. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   serve: {
-    summary: "serve the page and the API",
+    summary: summaries.serve,
     load: async () => (await import("./serve.ts")).serve,
   },
   chat: {
-    summary: "talk in this terminal",
+    summary: summaries.chat,
     load: async () => (await import("../chat/chat-command.ts")).chatCommand,
   },
   run: {
-    summary: "ask once and print the answer",
+    summary: summaries.run,
     load: async () => (await import("./run.ts")).run,
   },
   acp: {
-    summary: "connect an editor: Zed, JetBrains, Neovim, VS Code",
+    summary: summaries.acp,
     load: async () => (await import("./acp.ts")).acp,
   },
   sessions: {
-    summary: "list, show, search, rename, delete, restore and branch sessions",
+    summary: summaries.sessions,
     load: async () => (await import("./sessions.ts")).sessions,
   },
   approvals: {
-    summary: "list open approvals and what you have allowed, and revoke it",
+    summary: summaries.approvals,
     load: async () => (await import("./approvals.ts")).approvals,
   },
   gateway: {
-    summary: "the chat bot and webhooks: who may speak, and what has not arrived",
+    summary: summaries.gateway,
     load: async () => (await import("./gateway.ts")).gateway,
   },
   schedules: {
-    summary: "prompts that are said by themselves: list, add, switch off and on, remove",
+    summary: summaries.schedules,
     load: async () => (await import("./schedules.ts")).schedules,
   },
   mcp: {
-    summary: "let an MCP client use this host, over standard input and output",
+    summary: summaries.mcp,
     load: async () => (await import("./mcp.ts")).mcp,
   },
   "mcp-servers": {
-    summary: "the MCP servers whose tools agents have: list, add, switch off and on, remove",
+    summary: summaries["mcp-servers"],
     load: async () => (await import("./agent/mcp-servers.ts")).mcpServers,
   },
   rights: {
-    summary: "what messages may cause: list, set and assign rights profiles",
+    summary: summaries.rights,
     load: async () => (await import("./rights.ts")).rights,
   },
   workspaces: {
-    summary: "the folders that sessions may work in: list, allow, forget",
+    summary: summaries.workspaces,
     load: async () => (await import("./workspaces.ts")).workspaces,
   },
   instructions: {
-    summary: "how the agent should answer you: show, set, delete",
+    summary: summaries.instructions,
     load: async () => (await import("./agent/instructions.ts")).instructions,
   },
   personas: {
-    summary: "who the agent is: list, show, add, edit, delete, choose the default",
+    summary: summaries.personas,
     load: async () => (await import("./agent/personas.ts")).personas,
   },
   skills: {
-    summary:
-      "instructions for certain tasks: list, show, install, switch off and on, remove, trust",
+    summary: summaries.skills,
     load: async () => (await import("./agent/skills.ts")).skills,
   },
   projects: {
-    summary: "sessions that belong together: list, show, add, edit, delete",
+    summary: summaries.projects,
     load: async () => (await import("./agent/projects.ts")).projects,
   },
   memory: {
-    summary: "facts that need your approval before they are remembered: list, keep, discard",
+    summary: summaries.memory,
     load: async () => (await import("./memory.ts")).memory,
   },
   usage: {
-    summary: "tokens and cost by day, model, session and schedule",
+    summary: summaries.usage,
     load: async () => (await import("./usage.ts")).usage,
   },
   export: {
-    summary: "write a session as Markdown, a page, or JSON",
+    summary: summaries.export,
     load: async () => (await import("./transfer.ts")).exportCommand,
   },
   import: {
-    summary: "take in a session that was exported as JSON",
+    summary: summaries.import,
     load: async () => (await import("./transfer.ts")).importCommand,
   },
   backup: {
-    summary: "copy everything while hosts work",
+    summary: summaries.backup,
     load: async () => (await import("./transfer.ts")).backup,
   },
   restore: {
-    summary: "put a backup into an empty home",
+    summary: summaries.restore,
     load: async () => (await import("./transfer.ts")).restore,
   },
   config: {
-    summary: "show every setting and where it came from, set one, print the schema",
+    summary: summaries.config,
     load: async () => (await import("./config.ts")).config,
   },
   link: {
-    summary: "print a link that signs another browser in",
+    summary: summaries.link,
     load: async () => (await import("./link.ts")).link,
   },
   keys: {
-    summary: "API keys for programs: list, add, revoke",
+    summary: summaries.keys,
     load: async () => (await import("./keys.ts")).keys,
   },
   secrets: {
-    summary: "list stored secrets by name, and rotate the key that encrypts them",
+    summary: summaries.secrets,
     load: async () => (await import("./secrets.ts")).secrets,
   },
   doctor: {
-    summary: "check everything, and say how to mend what is wrong",
+    summary: summaries.doctor,
     load: async () => (await import("../doctor/doctor.ts")).doctor,
   },
   verify: {
-    summary: "check without a host that nothing in an audit export was changed",
+    summary: summaries.verify,
     load: async () => (await import("./verify.ts")).verify,
   },
   fsck: {
-    summary: "prove that everything stored is whole, or mend what can be derived again",
+    summary: summaries.fsck,
     load: async () => (await import("./fsck.ts")).fsck,
   },
   completion: {
-    summary: "print a script that makes a shell complete commands, flags and sessions",
+    summary: summaries.completion,
     load: async () => (await import("../completion/completion.ts")).completion,
   },
   bench: {
-    summary: "measure this disk and this store for a few seconds",
+    summary: summaries.bench,
     load: async () => (await import("./bench.ts")).bench,
   },
 };

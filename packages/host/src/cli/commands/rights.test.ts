@@ -21,7 +21,7 @@ test("a profile can be set, given, listed, taken back and removed", async () => 
   const readers = ["--tools", "read_file,wiki__*", "--memory-access", "read", "--spend", "2.5"];
   expect(await rights("set", "readers", ...readers)).toMatchObject({
     code: 0,
-    said: "readers\ttools read_file,wiki__*; sessions own; memory read; cannot answer approvals; $2.5 a day\n",
+    said: "readers\ttools read_file,wiki__*; sessions own; memory read; cannot answer approvals; $2.50 a day\n",
   });
   expect(await rights("give", "webhook:ci", "readers")).toMatchObject({
     code: 0,
@@ -34,16 +34,16 @@ test("a profile can be set, given, listed, taken back and removed", async () => 
     expect.stringContaining("rights profile is still assigned"),
   ]);
   expect((await rights("give", "webhook:ci", "default")).said).toBe("webhook:ci: the default\n");
-  expect((await rights("remove", "readers")).said).toBe("Removed: readers.\n");
+  expect((await rights("remove", "readers")).said).toBe("Removed: readers\n");
 });
 
 test.each([
   [["set"], "needs one name"],
-  [["set", "x", "--approvals", "maybe"], "--approvals is yes or no."],
+  [["set", "x", "--approvals", "maybe"], "--approvals must be yes or no."],
   [["set", "x", "--sessions", "some"], "sessions"],
-  [["set", "x", "--spend", "much"], "spendMicrosPerDay"],
-  [["give", "everybody", "owner"], "needs whom and a profile"],
-  [["what"], "is not known"],
+  [["set", "x", "--spend", "much"], "--spend must be a number"],
+  [["give", "everybody", "owner"], "needs a subject and a profile"],
+  [["what"], 'There is no "holdfast rights what"'],
 ])("rights %j says what is wrong with it", async (args, told) => {
   const run = await open();
   const result = await run("rights", ...args);
@@ -58,7 +58,10 @@ test("memory says so if no facts wait, and a word that matches none is a usage e
     told: "No facts need your approval.\n",
   });
   const unknown = await run("memory", "keep", "ferry");
-  expect([unknown.code, unknown.told]).toEqual([2, expect.stringContaining("No fact fits")]);
+  expect([unknown.code, unknown.told]).toEqual([
+    2,
+    expect.stringContaining("No fact that needs your approval matches"),
+  ]);
 });
 
 test("facts are added, listed, edited, shown with their history and forgotten by a word", async () => {
@@ -79,7 +82,7 @@ test("facts are added, listed, edited, shown with their history and forgotten by
     /\tperson\n.*\tI like green tea\n.*\tI like black tea\n$/,
   );
   const several = await memory("forget", "e");
-  expect([several.code, several.told]).toEqual([2, expect.stringContaining("More than one fact")]);
+  expect([several.code, several.told]).toEqual([2, expect.stringContaining("Several facts match")]);
   expect((await memory("forget", "tea")).said).toBe("Deleted: I like black tea\n");
   expect((await memory("list")).said).not.toContain("tea");
   expect((await memory("edit", "boat")).code).toBe(2);

@@ -1,29 +1,17 @@
-import { type Client, describeError, type Result } from "@holdfast/client";
-import { fieldErrors, type ProfileView, rightsSubject, routes } from "@holdfast/protocol";
+import { formatDollars, type ProfileView, rightsSubject, routes } from "@holdfast/protocol";
 import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../command.ts";
-import { withHost } from "../connection/connect.ts";
-import { cleanJson, cleanLine } from "../screen/text.ts";
-
-interface RightsCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly words: readonly string[];
-}
-
-const actions: Readonly<Record<string, (call: RightsCall) => Promise<number>>> = {
-  list,
-  set,
-  remove,
-  give,
-};
+  type ActionCall,
+  failed,
+  fieldSentences,
+  misuse,
+  printCells,
+  runAction,
+  say,
+} from "../actions.ts";
+import { type Command, exit, hasFlag, textFlag } from "../command.ts";
+import { cleanJson } from "../screen/text.ts";
+import { programStrings } from "../strings/program.ts";
+import { rightsStrings as texts } from "../strings/rights.ts";
 
 export const rights: Command = {
   usage: [
@@ -32,86 +20,66 @@ export const rights: Command = {
     "rights remove <profile>",
     "rights give <who> <profile|default>",
   ],
-  about:
-    "What a message may cause depends on where it comes from. By default groups have the profile group, webhooks have webhook, and everything else has owner.",
+  about: texts.about,
   flags: {
-    tools: { type: "string", value: "names", about: "like read_file,wiki__* (all of them)" },
-    sessions: { type: "string", value: "own|project|all", about: "which are searched (own)" },
-    "memory-access": {
-      type: "string",
-      value: "none|read|write",
-      about: "its access to memory (none)",
-    },
-    approvals: { type: "string", value: "yes|no", about: "whether it may answer approvals (no)" },
-    spend: { type: "string", value: "dollars", about: "spending limit for 24 hours" },
-    json: { type: "boolean", about: "a line of JSON for each" },
+    tools: { type: "string", value: "names", about: texts.flags.tools },
+    sessions: { type: "string", value: "own|project|all", about: texts.flags.sessions },
+    "memory-access": { type: "string", value: "none|read|write", about: texts.flags.memoryAccess },
+    approvals: { type: "string", value: "yes|no", about: texts.flags.approvals },
+    spend: { type: "string", value: "dollars", about: texts.flags.spend },
+    json: { type: "boolean", about: programStrings.flags.json },
   },
   examples: [
-    ["holdfast rights", "the profiles, and who has which"],
-    [
-      "holdfast rights set readers --tools read_file,grep --memory-access read",
-      "a profile of your own",
-    ],
-    ["holdfast rights give webhook:ci readers", "from now on for this webhook"],
-    ["holdfast rights give groups default", "back to the default"],
+    ["holdfast rights", texts.examples.list],
+    ["holdfast rights set readers --tools read_file,grep --memory-access read", texts.examples.set],
+    ["holdfast rights give webhook:ci readers", texts.examples.give],
+    ["holdfast rights give groups default", texts.examples.default],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [name = "list", ...words] = given.words;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined) {
-      terminal.printError(`"rights ${name}" is not known: ${Object.keys(actions).join(", ")} are.`);
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => action({ client, terminal, given, words }));
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "rights", usual: "list", actions }),
 };
 
-function failed({ terminal }: RightsCall, { error }: Result<unknown> & { ok: false }): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
-}
+const actions = { list, set, remove, give };
 
-function misuse({ terminal }: RightsCall, sentence: string): number {
-  terminal.printError(cleanLine(sentence));
-  return exit.misuse;
-}
-
-async function list(call: RightsCall): Promise<number> {
+async function list(call: ActionCall): Promise<number> {
   const { client, given, terminal } = call;
   const result = await client.readRights();
   if (!result.ok) return failed(call, result);
   const { profiles, assignments } = result.value;
-  const isJson = hasFlag(given, "json");
-  for (const profile of profiles) terminal.print(isJson ? cleanJson(profile) : rowOf(profile));
-  for (const { subject, profile } of assignments)
-    terminal.print(isJson ? cleanJson({ subject, profile }) : `${cleanLine(subject)}\t${profile}`);
+  if (hasFlag(given, "json")) {
+    for (const profile of profiles) terminal.print(cleanJson(profile));
+    for (const { subject, profile } of assignments) terminal.print(cleanJson({ subject, profile }));
+    return exit.done;
+  }
+  const rows = assignments.map(({ subject, profile }) => [subject, profile]);
+  await printCells(terminal, [...profiles.map(cellsOf), ...rows]);
   return exit.done;
 }
 
 const microsPerDollar = 1_000_000;
 
-function rowOf(profile: ProfileView): string {
+function cellsOf(profile: ProfileView): string[] {
   const { name, builtIn, tools, sessions, memory, approvals, spendMicrosPerDay } = profile;
   const parts = [
-    `tools ${tools.length === 0 ? "none" : tools.join(",")}`,
-    `sessions ${sessions}`,
-    `memory ${memory}`,
-    approvals ? "answers approvals" : "cannot answer approvals",
-    ...(spendMicrosPerDay === undefined ? [] : [`$${spendMicrosPerDay / microsPerDollar} a day`]),
-    ...(builtIn ? ["built in"] : []),
+    texts.tools(tools),
+    texts.sessions(sessions),
+    texts.memory(memory),
+    approvals ? texts.answersApprovals : texts.answersNoApprovals,
+    ...(spendMicrosPerDay === undefined ? [] : [texts.spend(formatDollars(spendMicrosPerDay))]),
+    ...(builtIn ? [texts.builtIn] : []),
   ];
-  return `${name}\t${cleanLine(parts.join("; "))}`;
+  return [name, parts.join("; ")];
 }
 
-async function set(call: RightsCall): Promise<number> {
+async function set(call: ActionCall): Promise<number> {
   const { client, given, terminal, words } = call;
   const [name, ...rest] = words;
-  if (name === undefined || rest.length > 0)
-    return misuse(call, "rights set needs one name, like: holdfast rights set readers");
+  if (name === undefined || rest.length > 0) return misuse(call, texts.setNeedsName);
   const approvals = textFlag(given, "approvals") ?? "no";
-  if (approvals !== "yes" && approvals !== "no") return misuse(call, "--approvals is yes or no.");
+  if (approvals !== "yes" && approvals !== "no") return misuse(call, texts.badApprovals);
   const spend = textFlag(given, "spend");
+  if (spend !== undefined && !(Number(spend) >= 0)) return misuse(call, texts.badSpend);
   const route = routes.putRightsProfile;
   const params = route.params.safeParse({ name });
   const body = route.body.safeParse({
@@ -122,17 +90,11 @@ async function set(call: RightsCall): Promise<number> {
     ...(spend !== undefined && { spendMicrosPerDay: Math.round(Number(spend) * microsPerDollar) }),
   });
   for (const parsed of [params, body])
-    if (!parsed.success)
-      return misuse(
-        call,
-        fieldErrors(parsed.error)
-          .map(({ path, message }) => `${path}: ${message}.`)
-          .join(" "),
-      );
+    if (!parsed.success) return misuse(call, fieldSentences(parsed.error));
   if (!params.success || !body.success) return exit.misuse;
   const result = await client.putRightsProfile({ params: params.data, body: body.data });
   if (!result.ok) return failed(call, result);
-  terminal.print(rowOf(result.value.profile));
+  await printCells(terminal, [cellsOf(result.value.profile)]);
   return exit.done;
 }
 
@@ -143,30 +105,23 @@ function listOf(text: string): string[] {
     .filter((item) => item !== "");
 }
 
-async function remove(call: RightsCall): Promise<number> {
+async function remove(call: ActionCall): Promise<number> {
   const name = call.words.join(" ");
   const params = routes.removeRightsProfile.params.safeParse({ name });
-  if (!params.success) return misuse(call, `"${name}" is not the name of a profile.`);
+  if (!params.success) return misuse(call, texts.notAProfile(name));
   const result = await call.client.removeRightsProfile({ params: params.data });
   if (!result.ok) return failed(call, result);
-  call.terminal.print(cleanLine(`Removed: ${name}.`));
-  return exit.done;
+  return say(call, texts.removed(name));
 }
 
-async function give(call: RightsCall): Promise<number> {
+async function give(call: ActionCall): Promise<number> {
   const [who = "", profile = "", ...rest] = call.words;
   const subject = rightsSubject.safeParse(who);
   if (!subject.success || profile === "" || rest.length > 0)
-    return misuse(
-      call,
-      "rights give needs whom and a profile. Whom: groups, webhooks, schedules, children, editors, webhook:NAME, schedule:ID or lane:LANE.",
-    );
+    return misuse(call, texts.giveNeedsBoth);
   const result = await call.client.assignRights({
     body: { subject: subject.data, profile: profile === "default" ? null : profile },
   });
   if (!result.ok) return failed(call, result);
-  call.terminal.print(
-    cleanLine(profile === "default" ? `${who}: the default` : `${who}: ${profile}`),
-  );
-  return exit.done;
+  return say(call, texts.given(who, profile === "default" ? texts.theDefault : profile));
 }

@@ -33,38 +33,26 @@ const defaultWaitSeconds = 60;
 
 export const run: Command = {
   usage: ['run "<prompt>"', 'run "<prompt>" < file', "run --session <id> …"],
-  about: [
-    "Asks once, prints the answer as it is written, and ends as the run did: 0 completed, 1 failed, 2 misused,",
-    "3 cancelled, 4 broken off, 5 stopped by a limit, 6 waits for a person's word, 7 no host could be reached.",
-    "What was accepted is durable: a host that dies meanwhile is waited for, and the same answer goes on when it is back.",
-    "Ctrl-C once stops the answer; twice leaves. A new session works in the current folder, once that is allowed: see",
-    "holdfast workspaces --help.",
-  ].join("\n"),
+  about: runStrings.about,
   flags: {
-    session: { type: "string", value: "id or title", about: "go on in this session" },
+    session: { type: "string", value: "id or title", about: runStrings.flags.session },
     mode: modeFlag,
     ...personaAndProjectFlags,
     ...workspaceFlags,
-    json: { type: "boolean", about: "print every event as a line of JSON" },
+    json: { type: "boolean", about: runStrings.flags.json },
     wait: {
       type: "string",
       value: "seconds",
-      about: `how long to wait for a host that is away (${defaultWaitSeconds})`,
+      about: runStrings.flags.wait(defaultWaitSeconds),
     },
   },
   examples: [
-    ['holdfast run "What is in this folder?"', "one answer, in a session of its own"],
-    ['git diff | holdfast run "Review this."', "what is piped in stands below the prompt"],
-    [
-      'holdfast run --session garden "And in winter?"',
-      "goes on in a session, by words of its title",
-    ],
-    [
-      'holdfast run --json "Hello" | tail -1',
-      'the last line: {"type":"ended","state":"completed",…}',
-    ],
-    ['holdfast run --mode plan "Tidy up the docs"', "only reads, and ends in a plan to approve"],
-    ['holdfast run --model openai/gpt-5 "Hello"', "with another model, for a new session"],
+    ['holdfast run "What is in this folder?"', runStrings.examples.once],
+    ['git diff | holdfast run "Review this."', runStrings.examples.pipe],
+    ['holdfast run --session garden "And in winter?"', runStrings.examples.session],
+    ['holdfast run --json "Hello" | tail -1', runStrings.examples.json],
+    ['holdfast run --mode plan "Tidy up the docs"', runStrings.examples.plan],
+    ['holdfast run --model openai/gpt-5 "Hello"', runStrings.examples.model],
   ],
   settings: "reach",
   async run(given, terminal) {

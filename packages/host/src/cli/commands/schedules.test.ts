@@ -43,7 +43,7 @@ test("a schedule can be added, listed, switched off and on, and removed", async 
   expect(inThePast.told).toContain("this time has passed");
   expect((await runSchedules("list")).said).toBe(added.said);
   expect((await runSchedules("remove", "tomatoes")).said).toBe(
-    "Removed: Water the tomatoes. What it has said stays.\n",
+    "Removed: Water the tomatoes. Its answers stay.\n",
   );
   expect((await runSchedules("list")).said).toBe("");
 });
@@ -79,7 +79,7 @@ test("a missing or invalid field is reported before anything is stored", async (
   onTestFinished(close);
   const errorOf = async (...args: string[]) =>
     (await runHere(["schedules", ...args], settings)).told.trim();
-  expect(await errorOf("swim")).toContain('"schedules swim" is not known');
+  expect(await errorOf("swim")).toContain('There is no "holdfast schedules swim"');
   expect(await errorOf("add")).toContain("needs a prompt");
   expect(await errorOf("add", "Hello")).toContain("--at 08:00");
   const lane = ["--lane", "telegram:1:p7:0"];
@@ -87,6 +87,6 @@ test("a missing or invalid field is reported before anything is stored", async (
   expect(await errorOf("add", "Hello", "--at", "08:00", "--zone", "Mars", ...lane)).toContain(
     "a time zone like Europe/Berlin",
   );
-  expect(await errorOf("off", "nothing")).toContain('No schedule fits "nothing"');
+  expect(await errorOf("off", "nothing")).toContain('No schedule matches "nothing"');
   expect((await runHere(["schedules", "--json"], settings)).said).toBe("");
 });

@@ -1,43 +1,21 @@
+import { describeSchedule, findSessions, shortId } from "@holdfast/client";
+import { formatDollars, routes, type ScheduleBody, type ScheduleView } from "@holdfast/protocol";
 import {
-  type Client,
-  findSessions,
-  type Result,
-  describeSchedule,
-  describeError,
-  shortId,
-} from "@holdfast/client";
-import {
-  fieldErrors,
-  formatDollars,
-  routes,
-  type ScheduleBody,
-  type ScheduleView,
-} from "@holdfast/protocol";
-import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../command.ts";
-import { withHost } from "../connection/connect.ts";
-import { cleanJson, cleanLine } from "../screen/text.ts";
-
-interface SchedulesCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly words: readonly string[];
-}
-
-const actions: Readonly<Record<string, (call: SchedulesCall) => Promise<number>>> = {
-  list,
-  add,
-  on: (call) => setState(call, "on"),
-  off: (call) => setState(call, "off"),
-  remove,
-};
+  type ActionCall,
+  failed,
+  fieldSentences,
+  misuse,
+  onlyMatch,
+  printCells,
+  printList,
+  runAction,
+  say,
+} from "../actions.ts";
+import { type Command, exit, hasFlag, type Terminal, textFlag } from "../command.ts";
+import { cleanLine } from "../screen/text.ts";
+import { programStrings } from "../strings/program.ts";
+import { schedulesStrings as texts } from "../strings/schedules.ts";
+import { formatTime } from "../transcript/describe.ts";
 
 export const schedules: Command = {
   usage: [
@@ -48,96 +26,81 @@ export const schedules: Command = {
     "schedules off <schedule>",
     "schedules remove <schedule>",
   ],
-  about:
-    "Prompts that are said by themselves at certain times, while a host serves. A schedule is named by its id, the end of it, or words of its title.",
+  about: texts.about,
   flags: {
-    at: { type: "string", value: "times", about: "when, like 08:00 or 08:00,20:00" },
-    days: { type: "string", value: "days", about: "on which, like mon,fri (every day)" },
-    every: { type: "string", value: "interval", about: "or every so often, like 30m, 2h or 1d" },
-    cron: { type: "string", value: "fields", about: 'or by cron, like "0 8 * * mon-fri"' },
-    date: { type: "string", value: "date", about: "once, on a day like 2026-12-24" },
-    zone: { type: "string", value: "time zone", about: "like Europe/Berlin (this machine's)" },
-    session: {
-      type: "string",
-      value: "id or title",
-      about: "where it is said (a conversation of its own)",
-    },
-    lane: {
-      type: "string",
-      value: "lane",
-      about: "or in which chat, as holdfast gateway lists it",
-    },
-    title: { type: "string", value: "title", about: "what it is called (the prompt's beginning)" },
-    missed: { type: "string", value: "skip|once", about: "what becomes of missed times (skip)" },
-    changes: { type: "boolean", about: "deliver an answer only if something changed" },
-    json: { type: "boolean", about: "a line of JSON for each" },
+    at: { type: "string", value: "times", about: texts.flags.at },
+    days: { type: "string", value: "days", about: texts.flags.days },
+    every: { type: "string", value: "interval", about: texts.flags.every },
+    cron: { type: "string", value: "fields", about: texts.flags.cron },
+    date: { type: "string", value: "date", about: texts.flags.date },
+    zone: { type: "string", value: "time zone", about: texts.flags.zone },
+    session: { type: "string", value: "id or title", about: texts.flags.session },
+    lane: { type: "string", value: "lane", about: texts.flags.lane },
+    title: { type: "string", value: "title", about: texts.flags.title },
+    missed: { type: "string", value: "skip|once", about: texts.flags.missed },
+    changes: { type: "boolean", about: texts.flags.changes },
+    json: { type: "boolean", about: programStrings.flags.json },
   },
   examples: [
-    ["holdfast schedules", "what is said, and when"],
+    ["holdfast schedules", texts.examples.list],
     [
       'holdfast schedules add "What is new in the inbox?" --at 08:00 --days mon,fri --session garden',
-      "on Mondays and Fridays, in this session",
+      texts.examples.add,
     ],
-    ["holdfast schedules off inbox", "not for now; on brings it back"],
+    ['holdfast schedules add "Is the ferry late?" --every 2h --changes', texts.examples.changes],
+    ["holdfast schedules off inbox", texts.examples.off],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [name = "list", ...words] = given.words;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined) {
-      terminal.printError(
-        `"schedules ${name}" is not known: ${Object.keys(actions).join(", ")} are.`,
-      );
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => action({ client, terminal, given, words }));
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "schedules", usual: "list", actions }),
 };
 
-function failed({ terminal }: SchedulesCall, { error }: Result<unknown> & { ok: false }): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
-}
-
-function misuse({ terminal }: SchedulesCall, sentence: string): number {
-  terminal.printError(cleanLine(sentence));
-  return exit.misuse;
-}
+const actions = {
+  list,
+  add,
+  on: (call: ActionCall) => setState(call, "on"),
+  off: (call: ActionCall) => setState(call, "off"),
+  remove,
+};
 
 const costDays = 30;
 
-async function list(call: SchedulesCall): Promise<number> {
-  const { client, given, terminal } = call;
+async function list(call: ActionCall): Promise<number> {
+  const { client, terminal } = call;
   const result = await client.listSchedules();
   if (!result.ok) return failed(call, result);
   const usage = await client.readUsageGroups({ query: { days: costDays } });
   const costs = usage.ok ? usage.value.schedules : [];
-  for (const schedule of result.value.schedules) {
+  await printList(call, result.value.schedules, (schedule) => {
     const micros = costs.find(({ scheduleId }) => scheduleId === schedule.id)?.costMicros ?? 0;
-    const cost = micros === 0 ? "" : `, ${formatDollars(micros)} in ${costDays} days`;
-    terminal.print(hasFlag(given, "json") ? cleanJson(schedule) : rowOf(schedule) + cost);
-  }
-  if (result.value.schedules.length === 0)
-    terminal.printError('Nothing is scheduled. "holdfast schedules --help" shows how to begin.');
+    const cost = micros === 0 ? "" : texts.cost(formatDollars(micros), costDays);
+    const [id = "", facts = ""] = cellsOf(schedule, terminal);
+    return [id, facts + cost];
+  });
+  if (result.value.schedules.length === 0) terminal.printError(texts.none);
   return exit.done;
 }
 
-function rowOf(schedule: ScheduleView): string {
+/** A person reads the time in this machine's zone, a script in UTC. */
+function cellsOf(schedule: ScheduleView, { output }: Terminal): readonly string[] {
   const { nextAt } = schedule;
-  const next = nextAt === null ? "" : `, next ${new Date(nextAt).toISOString()}`;
-  return `${schedule.id}\t${cleanLine(describeSchedule(schedule) + next)}`;
+  const format = output.isTTY === true ? formatTime : (at: number) => new Date(at).toISOString();
+  const next = nextAt === null ? "" : texts.next(format(nextAt));
+  return [schedule.id, describeSchedule(schedule) + next];
 }
 
-async function add(call: SchedulesCall): Promise<number> {
+async function add(call: ActionCall): Promise<number> {
   const { client, terminal } = call;
   const prompt = call.words.join(" ");
-  if (prompt === "") return misuse(call, "schedules add needs a prompt, in quotation marks.");
+  if (prompt === "") return misuse(call, texts.promptMissing);
   const every = textFlag(call.given, "every");
-  if (every !== undefined && minutesIn(every) === null)
-    return misuse(call, "--every takes a number of minutes, hours or days: 30m, 2h or 1d.");
+  if (every !== undefined && minutesIn(every) === null) return misuse(call, texts.badInterval);
   const times = timesOf(call);
   if (times === null)
-    return misuse(call, "When? Give --at, like --at 08:00, or --every 2h, or --cron.");
+    return misuse(
+      call,
+      textFlag(call.given, "date") === undefined ? texts.timesMissing : texts.dateNeedsTime,
+    );
   const namedTarget = await targetOf(call);
   if (namedTarget === undefined) return exit.misuse;
   const fields = scheduleFromFlags(call, prompt, times);
@@ -145,13 +108,7 @@ async function add(call: SchedulesCall): Promise<number> {
     ...fields,
     target: namedTarget ?? placeholderTarget,
   });
-  if (!body.success)
-    return misuse(
-      call,
-      fieldErrors(body.error)
-        .map(({ path, message }) => `${path}: ${message}.`)
-        .join(" "),
-    );
+  if (!body.success) return misuse(call, fieldSentences(body.error));
   const { title } = body.data;
   const newSession = namedTarget === null ? await client.createSession({ body: { title } }) : null;
   if (newSession?.ok === false) return failed(call, newSession);
@@ -163,20 +120,16 @@ async function add(call: SchedulesCall): Promise<number> {
     if (ownSession !== undefined) await client.trashSession({ params: { id: ownSession.id } });
     return failed(call, created);
   }
-  terminal.print(rowOf(created.value.schedule));
+  await printCells(terminal, [cellsOf(created.value.schedule, terminal)]);
   if (ownSession !== undefined)
-    terminal.printError(
-      cleanLine(
-        `It has a conversation of its own: holdfast chat --session ${shortId(ownSession.id)}`,
-      ),
-    );
+    terminal.printError(cleanLine(texts.ownSession(shortId(ownSession.id))));
   return exit.done;
 }
 
 /** Stands in for a session that is created once everything else is valid. */
 const placeholderTarget = { lane: "cli:schedule" };
 
-function scheduleFromFlags(call: SchedulesCall, prompt: string, times: unknown) {
+function scheduleFromFlags(call: ActionCall, prompt: string, times: unknown) {
   const { given } = call;
   const missed = textFlag(given, "missed");
   return {
@@ -201,7 +154,7 @@ function minutesIn(interval: string): number | null {
 }
 
 /** As given, for the schema to check; `null` if no time is named. */
-function timesOf({ given }: SchedulesCall): unknown {
+function timesOf({ given }: ActionCall): unknown {
   const cron = textFlag(given, "cron");
   if (cron !== undefined) return { cron };
   const every = textFlag(given, "every");
@@ -215,7 +168,7 @@ function timesOf({ given }: SchedulesCall): unknown {
 
 /** `null`: no target was named. */
 async function targetOf(
-  call: SchedulesCall,
+  call: ActionCall,
 ): Promise<{ lane: string } | { sessionId: string } | null | undefined> {
   const lane = textFlag(call.given, "lane");
   if (lane !== undefined) return { lane };
@@ -223,15 +176,15 @@ async function targetOf(
   if (query === undefined) return null;
   const found = await findSessions(call.client, query, "active");
   if (!found.ok) return void failed(call, found);
-  const [session, ...others] = found.sessions;
-  if (session === undefined) return void misuse(call, `No session fits "${query}".`);
-  if (others.length > 0)
-    return void misuse(call, `More than one session fits "${query}": name one by its id.`);
-  return { sessionId: session.id };
+  const session = onlyMatch(call, found.sessions, {
+    none: texts.noSession(query),
+    several: texts.severalSessions(query),
+  });
+  return session && { sessionId: session.id };
 }
 
 async function setState(
-  call: SchedulesCall,
+  call: ActionCall,
   state: NonNullable<ScheduleBody["state"]>,
 ): Promise<number> {
   const schedule = await findOne(call);
@@ -241,28 +194,27 @@ async function setState(
     body: { state },
   });
   if (!changed.ok) return failed(call, changed);
-  call.terminal.print(rowOf(changed.value.schedule));
+  await printCells(call.terminal, [cellsOf(changed.value.schedule, call.terminal)]);
   return exit.done;
 }
 
-async function remove(call: SchedulesCall): Promise<number> {
+async function remove(call: ActionCall): Promise<number> {
   const schedule = await findOne(call);
   if (schedule === undefined) return exit.failed;
   const removed = await call.client.removeSchedule({ params: { id: schedule.id } });
   if (!removed.ok) return failed(call, removed);
-  call.terminal.print(cleanLine(`Removed: ${schedule.title}. What it has said stays.`));
-  return exit.done;
+  return say(call, texts.removed(schedule.title));
 }
 
-async function findOne(call: SchedulesCall): Promise<ScheduleView | undefined> {
+async function findOne(call: ActionCall): Promise<ScheduleView | undefined> {
   const query = call.words.join(" ").toLowerCase();
+  if (query === "") return void misuse(call, texts.nameMissing);
   const result = await call.client.listSchedules();
   if (!result.ok) return void failed(call, result);
   const fits = ({ id, title }: ScheduleView): boolean =>
     id.endsWith(query) || title.toLowerCase().includes(query);
-  const [schedule, ...others] = query === "" ? [] : result.value.schedules.filter(fits);
-  if (schedule !== undefined && others.length === 0) return schedule;
-  const hint = 'Name one by the end of its id; "holdfast schedules" lists them.';
-  const problem = schedule === undefined ? "No schedule" : "More than one schedule";
-  return void misuse(call, `${problem} fits "${query}". ${hint}`);
+  return onlyMatch(call, result.value.schedules.filter(fits), {
+    none: texts.noMatch(query),
+    several: texts.severalMatch(query),
+  });
 }

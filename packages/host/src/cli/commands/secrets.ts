@@ -1,3 +1,4 @@
+import { similarNames } from "@holdfast/client";
 import { StoreFailure } from "@holdfast/engine";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { SecretsLocked } from "../../ops/secrets/encrypted-rows.ts";
@@ -5,25 +6,28 @@ import type { OpenedSecrets } from "../../ops/secrets/secrets.ts";
 import { type Command, exit, type Terminal } from "../command.ts";
 import { withSecrets } from "../connection/with-secrets.ts";
 import { cleanLine } from "../screen/text.ts";
+import { secretsStrings as texts } from "../strings/host.ts";
+import { programStrings } from "../strings/program.ts";
 
 export const secrets: Command = {
   usage: ["secrets", "secrets rotate"],
-  about: [
-    "Stored keys and the password's hash are encrypted in the store. The key that opens them is in HOLDFAST_SECRETS_KEY or in",
-    "secrets.key in the home, and never in a backup. Without an argument it lists the names, and marks those that this key cannot open.",
-    "rotate makes a new key and encrypts everything with it; running hosts pick it up. Where the key is in the environment, set",
-    "HOLDFAST_SECRETS_KEY to the new key, a space and the old one first, and remove the old one afterwards.",
-  ].join("\n"),
+  about: texts.about,
   examples: [
-    ["holdfast secrets", "what is stored, without its values"],
-    ["holdfast secrets rotate", "a new key, for example after a home was copied"],
+    ["holdfast secrets", texts.examples.list],
+    ["holdfast secrets rotate", texts.examples.rotate],
   ],
   settings: "none",
   async run(given, terminal) {
     const [action = "list"] = given.words;
     if (action !== "list" && action !== "rotate") {
+      const known = ["list", "rotate"];
       terminal.printError(
-        `"secrets ${cleanLine(action)}" is not known. The only action is rotate.`,
+        programStrings.unknownAction(
+          "secrets",
+          cleanLine(action),
+          similarNames(action, known),
+          known,
+        ),
       );
       return exit.misuse;
     }
@@ -43,15 +47,15 @@ export const secrets: Command = {
 async function list({ rows }: OpenedSecrets, terminal: Terminal): Promise<number> {
   for (const name of rows.names().toSorted()) terminal.print(cleanLine(name));
   const unreadable = rows.unreadable();
-  for (const name of unreadable.toSorted())
-    terminal.print(`${cleanLine(name)}  (this key cannot open it)`);
+  for (const name of unreadable.toSorted()) terminal.print(texts.unreadable(cleanLine(name)));
+  if (rows.names().length + unreadable.length === 0) terminal.printError(texts.none);
   return unreadable.length === 0 ? exit.done : exit.failed;
 }
 
 async function rotate({ rows }: OpenedSecrets, terminal: Terminal): Promise<number> {
   try {
     const count = await rows.rotate();
-    terminal.print(`${count} encrypted with a new key.`);
+    terminal.print(texts.rotated(count));
     return exit.done;
   } catch (error) {
     if (!(error instanceof SecretsLocked) && !(error instanceof StoreFailure)) throw error;

@@ -7,20 +7,17 @@ import { startOpeningStore } from "../../open-store.ts";
 import { allowGrowth } from "../../ops/health/process-limits.ts";
 import { type Command, exit } from "../command.ts";
 import { announceHost, findRunningHost, isHoldfastHost } from "../connection/running-hosts.ts";
+import { serveStrings as texts } from "../strings/host.ts";
 import { duplicateInterruptMs, waitForStopSignal } from "../process-signals.ts";
 
 export const serve: Command = {
   usage: ["serve"],
-  about:
-    "Serves the page and the API until it is stopped. Ctrl-C once stops it in order: runs are let go of and go on with the next host.",
+  about: texts.about,
   examples: [
-    ["holdfast serve", "prints the address and a link that signs a browser in once"],
-    ["HOLDFAST_PORT=9000 holdfast serve", "on another port"],
-    ["holdfast serve --store postgres://me@db/holdfast", "several machines can serve one database"],
-    [
-      "ANTHROPIC_API_KEY=… holdfast serve",
-      "with a provider; without one the rehearsal model answers",
-    ],
+    ["holdfast serve", texts.examples.serve],
+    ["HOLDFAST_PORT=9000 holdfast serve", texts.examples.port],
+    ["holdfast serve --store postgres://me@db/holdfast", texts.examples.postgres],
+    ["ANTHROPIC_API_KEY=… holdfast serve", texts.examples.provider],
   ],
   settings: "host",
   async run({ flags }, terminal) {
@@ -47,9 +44,7 @@ export const serve: Command = {
     const servesPeople = roles.value.includes("web");
     const withdraw = servesPeople ? announceHost(home.value, localAddress) : () => undefined;
     terminal.print(
-      servesPeople
-        ? `Holdfast is at ${signInLink} (signs you in once, within 10 minutes)`
-        : `Holdfast works as ${roles.value.join(" and ")}, and says how it is at ${localAddress}health`,
+      servesPeople ? texts.address(signInLink) : texts.works(roles.value, localAddress),
     );
     allowGrowth();
     await stopRequested;
@@ -68,12 +63,11 @@ async function describePortOwner(
   { code }: Failure,
 ): Promise<string | undefined> {
   if (code !== "port.taken") return undefined;
-  const hint = "to serve beside it, choose another port with HOLDFAST_PORT.";
   const running = await findRunningHost(home.value);
   if (running !== undefined && Number(new URL(running).port) === port.value)
-    return `Holdfast is already running on this home, at ${running}: use that one ("holdfast chat" finds it by itself), or ${hint}`;
+    return texts.alreadyRunning(running);
   const { originOf } = await import("../../app.ts");
   const url = `${originOf(host.value, port.value)}${basePath.value}/`;
   if (!(await isHoldfastHost(url))) return undefined;
-  return `Another Holdfast, with a home of its own, is already running at ${url}: ${hint}`;
+  return texts.otherRunning(url);
 }

@@ -28,10 +28,10 @@ test("sessions are listed, found, renamed, branched, deleted and restored by the
   expect((await runSessions("delete", "kitchen")).said).toMatch(/^In the trash: Kitchen/);
   expect(await runSessions("show", "kitchen")).toMatchObject({
     code: 1,
-    told: 'No session fits "kitchen".\n',
+    told: 'No session matches "kitchen". holdfast sessions list shows them.\n',
   });
   expect((await runSessions("list", "--trash")).said).toMatch(/\tKitchen\n$/);
-  expect((await runSessions("restore", "kitchen")).said).toMatch(/^Back: Kitchen/);
+  expect((await runSessions("restore", "kitchen")).said).toMatch(/^Restored: Kitchen/);
   expect((await runSessions("list", "--json")).said.trim().split("\n")).toHaveLength(2);
   const chatOutput = await runHere(["chat"], settings, "/sessions zebra\n");
   expect(chatOutput.said + chatOutput.told).toContain("No session holds “zebra”.");
@@ -67,6 +67,6 @@ test("the token of this home is not sent to another machine", async () => {
   expect(await runHere(["sessions", "list", ...remoteFlags], settings)).toEqual({
     code: 1,
     said: "",
-    told: "The host at https://host.invalid wants its token: give it with HOLDFAST_TOKEN or --token.\n",
+    told: "The host at https://host.invalid needs its token. Set HOLDFAST_TOKEN, or give --token.\n",
   });
 });

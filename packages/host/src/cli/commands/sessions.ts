@@ -1,50 +1,16 @@
-import { type Client, findSessions, type Result, describeError, shortId } from "@holdfast/client";
+import { findSessions, type Client, type Result, shortId } from "@holdfast/client";
 import { sessionMode, type SessionView, sleep } from "@holdfast/protocol";
-import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../command.ts";
+import { type ActionCall, failed, misuse, runAction } from "../actions.ts";
+import { type Command, exit, hasFlag, type Terminal, textFlag } from "../command.ts";
 import { chatStrings } from "../strings/chat.ts";
+import { programStrings } from "../strings/program.ts";
+import { sessionsStrings as texts } from "../strings/sessions.ts";
 import { sessionTitle } from "../transcript/describe.ts";
 import { sessionRow } from "../transcript/session-row.ts";
-import { withHost } from "../connection/connect.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { columnsOf } from "../screen/screen.ts";
 import { createPaint, type RenderStyle } from "../screen/paint.ts";
 import { TranscriptDiffer } from "../transcript/pieces.ts";
-
-interface SessionsCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly style: RenderStyle;
-  readonly words: readonly string[];
-}
-
-type SessionsAction = (call: SessionsCall) => Promise<number>;
-
-const actions: Readonly<Record<string, SessionsAction>> = {
-  list,
-  show,
-  search,
-  rename,
-  mode: switchMode,
-  delete: (call) =>
-    change(call, "active", "In the trash:", (id) => call.client.trashSession({ params: { id } })),
-  restore: (call) =>
-    change(call, "trash", "Back:", (id) => call.client.restoreSession({ params: { id } })),
-  purge,
-  "empty-trash": emptyTrash,
-  branch,
-  "stop-waiting": (call) =>
-    change(call, "active", "No longer waiting:", (id) =>
-      call.client.stopWaiting({ params: { id }, body: {} }),
-    ),
-};
 
 export const sessions: Command = {
   usage: [
@@ -60,56 +26,62 @@ export const sessions: Command = {
     "sessions branch <session> [title]",
     "sessions stop-waiting <session>",
   ],
-  about:
-    "Works on sessions from the command line. A session is named by its id, the end of its id, or words of its title.",
+  about: texts.about,
   flags: {
-    limit: { type: "string", value: "number", about: "how many to list, or entries to show (20)" },
-    archived: { type: "boolean", about: "those that were archived" },
-    trash: { type: "boolean", about: "those in the trash" },
-    yes: { type: "boolean", about: "delete for good without asking again" },
-    json: { type: "boolean", about: "a line of JSON for each" },
+    limit: { type: "string", value: "number", about: texts.flags.limit },
+    archived: { type: "boolean", about: texts.flags.archived },
+    trash: { type: "boolean", about: texts.flags.trash },
+    yes: { type: "boolean", about: texts.flags.yes },
+    json: { type: "boolean", about: programStrings.flags.json },
   },
   examples: [
-    ["holdfast sessions list", "the newest first"],
-    ["holdfast sessions show k3m9x2", "a conversation, by the end of its id"],
-    ["holdfast sessions search tomatoes", "every place where the word was said"],
-    ["holdfast sessions delete garden", "to the trash; restore brings it back"],
-    ["holdfast sessions purge garden --yes", "out of the trash, for good"],
-    [
-      "holdfast sessions stop-waiting garden",
-      "stop waiting for output of a host that is gone, or for a memory provider that is gone",
-    ],
+    ["holdfast sessions list", texts.examples.list],
+    ["holdfast sessions show k3m9x2", texts.examples.show],
+    ["holdfast sessions search tomatoes", texts.examples.search],
+    ["holdfast sessions delete garden", texts.examples.delete],
+    ["holdfast sessions purge garden --yes", texts.examples.purge],
+    ["holdfast sessions stop-waiting garden", texts.examples.stopWaiting],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [name = "list", ...words] = given.words;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined) {
-      terminal.printError(
-        `"sessions ${name}" is not known: ${Object.keys(actions).join(", ")} are.`,
-      );
-      return exit.misuse;
-    }
-    const { output, environment } = terminal;
-    const style = { width: columnsOf(output, 100) - 1, paint: createPaint(output, environment) };
-    return withHost(given, terminal, ({ client }) =>
-      action({ client, terminal, given, style, words }),
-    );
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "sessions", usual: "list", actions }),
 };
 
-function failed({ terminal }: SessionsCall, result: Result<unknown> & { ok: false }): number {
-  terminal.printError(describeError(result.error));
-  return exit.failed;
+const actions = {
+  list,
+  show,
+  search,
+  rename,
+  mode: switchMode,
+  delete: (call: ActionCall) =>
+    change(call, "active", texts.done.delete, (id) => call.client.trashSession({ params: { id } })),
+  restore: (call: ActionCall) =>
+    change(call, "trash", texts.done.restore, (id) =>
+      call.client.restoreSession({ params: { id } }),
+    ),
+  purge,
+  "empty-trash": emptyTrash,
+  branch,
+  "stop-waiting": (call: ActionCall) =>
+    change(call, "active", texts.done.stopWaiting, (id) =>
+      call.client.stopWaiting({ params: { id }, body: {} }),
+    ),
+};
+
+function styleOf({ output, environment }: Terminal): RenderStyle {
+  return { width: columnsOf(output, 100) - 1, paint: createPaint(output, environment) };
 }
 
-function limitOf({ given }: SessionsCall): number {
+const maxLimit = 500;
+
+function limitOf({ given }: ActionCall): number {
   const limit = Number(textFlag(given, "limit") ?? 20);
-  return Number.isInteger(limit) ? Math.min(500, Math.max(1, limit)) : 20;
+  return Number.isInteger(limit) ? Math.min(maxLimit, Math.max(1, limit)) : 20;
 }
 
-async function list(call: SessionsCall): Promise<number> {
-  const { client, given, terminal, style } = call;
+async function list(call: ActionCall): Promise<number> {
+  const { client, given, terminal } = call;
+  const style = styleOf(terminal);
   const query = {
     limit: limitOf(call),
     ...(hasFlag(given, "archived") && { archived: true }),
@@ -125,12 +97,18 @@ async function list(call: SessionsCall): Promise<number> {
         `${session.id}\t${new Date(session.sortAt).toISOString()}\t${sessionTitle(session)}`,
       );
   }
-  if (listed.value.sessions.length === 0) terminal.printError("There are no sessions.");
+  if (listed.value.sessions.length === 0) terminal.printError(noneText(call));
   return exit.done;
 }
 
-async function show(call: SessionsCall): Promise<number> {
-  const { client, given, terminal, style } = call;
+function noneText({ given }: ActionCall): string {
+  if (hasFlag(given, "trash")) return texts.trashEmpty;
+  return hasFlag(given, "archived") ? texts.noneArchived : texts.none;
+}
+
+async function show(call: ActionCall): Promise<number> {
+  const { client, given, terminal } = call;
+  const style = styleOf(terminal);
   const session = await findOne(call, call.words.join(" "), "active");
   if (session === undefined) return exit.failed;
   const query = { limit: Math.max(2, limitOf(call)) };
@@ -144,7 +122,7 @@ async function show(call: SessionsCall): Promise<number> {
   terminal.print(
     style.paint("bold", sessionTitle(session)) + style.paint("dim", `  ${session.id}`),
   );
-  if (earlier !== null) terminal.print(style.paint("dim", "… there is more above: --limit 500"));
+  if (earlier !== null) terminal.print(style.paint("dim", texts.earlier));
   const { PlainRows } = await import("../transcript/rows.ts");
   const rows = new PlainRows();
   const pieces = new TranscriptDiffer().diff({ ...read.value, entries, gaps: [], readAgain: null });
@@ -153,10 +131,11 @@ async function show(call: SessionsCall): Promise<number> {
   return exit.done;
 }
 
-async function search(call: SessionsCall): Promise<number> {
-  const { client, given, terminal, style, words } = call;
+async function search(call: ActionCall): Promise<number> {
+  const { client, given, terminal, words } = call;
+  const style = styleOf(terminal);
   const q = words.join(" ").slice(0, 200);
-  if (q === "") return misuse(call, "sessions search needs words.");
+  if (q === "") return misuse(call, texts.wordsMissing);
   const result = await searchWhole(client, { q, limit: limitOf(call) });
   if (!result.ok) return failed(call, result);
   for (const hit of result.value.hits) {
@@ -167,9 +146,8 @@ async function search(call: SessionsCall): Promise<number> {
       if (hit.alternative !== undefined) terminal.print(`    ${chatStrings.command.otherVersion}`);
     }
   }
-  if (result.value["indexing"] === true)
-    terminal.printError("There may be more: not all is indexed.");
-  else if (result.value.hits.length === 0) terminal.printError("Nothing was found.");
+  if (result.value["indexing"] === true) terminal.printError(texts.indexing);
+  else if (result.value.hits.length === 0) terminal.printError(texts.noHits);
   return exit.done;
 }
 
@@ -185,63 +163,57 @@ async function searchWhole(client: Client, query: { q: string; limit: number }) 
   }
 }
 
-async function rename(call: SessionsCall): Promise<number> {
+async function rename(call: ActionCall): Promise<number> {
   const [query = "", ...rest] = call.words;
   const title = rest.join(" ");
-  if (title === "") return misuse(call, "sessions rename needs a session and a title.");
-  return change({ ...call, words: [query] }, "active", "Renamed:", (id) =>
+  if (title === "") return misuse(call, texts.renameNeedsBoth);
+  return change({ ...call, words: [query] }, "active", texts.done.rename, (id) =>
     call.client.changeSession({ params: { id }, body: { title } }),
   );
 }
 
-async function switchMode(call: SessionsCall): Promise<number> {
+async function switchMode(call: ActionCall): Promise<number> {
   const mode = sessionMode.safeParse(call.words.at(-1)?.toLowerCase()).data;
   const words = call.words.slice(0, -1);
   if (mode === undefined || words.length === 0)
-    return misuse(
-      call,
-      `sessions mode needs a session and one of ${sessionMode.options.join(", ")}.`,
-    );
-  return change({ ...call, words }, "active", `Now in ${mode} mode:`, (id) =>
+    return misuse(call, texts.modeNeedsBoth(sessionMode.options));
+  return change({ ...call, words }, "active", texts.done.mode(mode), (id) =>
     call.client.changeSession({ params: { id }, body: { mode } }),
   );
 }
 
 /** This cannot be undone, so it needs --yes, unlike moving to the trash. */
-async function purge(call: SessionsCall): Promise<number> {
+async function purge(call: ActionCall): Promise<number> {
   const { client, terminal } = call;
   const session = await findOne(call, call.words.join(" "), "trash");
   if (session === undefined) return exit.failed;
   const name = `${sessionTitle(session)}  ${session.id}`;
-  if (!hasFlag(call.given, "yes"))
-    return misuse(call, `This deletes "${name}" for good. Add --yes to do it.`);
+  if (!hasFlag(call.given, "yes")) return misuse(call, texts.confirmPurge(name));
   const purged = await client.purgeSession({ params: { id: session.id } });
   if (!purged.ok) return failed(call, purged);
-  terminal.print(`Deleted for good: ${name}`);
+  terminal.print(`${texts.done.purge} ${name}`);
   return exit.done;
 }
 
-async function emptyTrash(call: SessionsCall): Promise<number> {
+async function emptyTrash(call: ActionCall): Promise<number> {
   const { client, terminal } = call;
-  if (!hasFlag(call.given, "yes"))
-    return misuse(call, "This deletes everything in the trash for good. Add --yes to do it.");
+  if (!hasFlag(call.given, "yes")) return misuse(call, texts.confirmEmptyTrash);
   const emptied = await client.emptyTrash();
   if (!emptied.ok) return failed(call, emptied);
-  const { sessions: count } = emptied.value;
-  terminal.print(`Deleted for good: ${count === 1 ? "1 session" : `${count} sessions`}.`);
+  terminal.print(texts.done.emptyTrash(emptied.value.sessions));
   return exit.done;
 }
 
-async function branch(call: SessionsCall): Promise<number> {
+async function branch(call: ActionCall): Promise<number> {
   const [query = "", ...rest] = call.words;
   const body = rest.length === 0 ? {} : { title: rest.join(" ") };
-  return change({ ...call, words: [query] }, "active", "Branched:", (id) =>
+  return change({ ...call, words: [query] }, "active", texts.done.branch, (id) =>
     call.client.branch({ params: { id }, body }),
   );
 }
 
 async function change(
-  call: SessionsCall,
+  call: ActionCall,
   shelf: "active" | "trash",
   label: string,
   apply: (id: SessionView["id"]) => Promise<Result<{ session: SessionView }>>,
@@ -257,27 +229,19 @@ async function change(
 }
 
 async function findOne(
-  call: SessionsCall,
+  call: ActionCall,
   query: string,
   shelf: "active" | "trash",
 ): Promise<SessionView | undefined> {
-  const { terminal, style } = call;
-  if (query === "") {
-    terminal.printError("Which session? Name its id, the end of it, or words of its title.");
-    return undefined;
-  }
+  const { terminal } = call;
+  if (query === "") return void misuse(call, texts.nameMissing);
   const found = await findSessions(call.client, query, shelf);
   if (!found.ok) return void failed(call, found);
   const [session, ...others] = found.sessions;
   if (session !== undefined && others.length === 0) return session;
-  const ambiguous = `More than one session fits "${query}":`;
-  terminal.printError(session === undefined ? `No session fits "${query}".` : ambiguous);
+  const none = shelf === "trash" ? texts.noTrashMatch : texts.noMatch;
+  misuse(call, session === undefined ? none(query) : texts.severalMatch(query));
   for (const candidate of found.sessions.slice(0, 20))
-    terminal.printError(sessionRow(candidate, style));
+    terminal.printError(sessionRow(candidate, styleOf(terminal)));
   return undefined;
-}
-
-function misuse({ terminal }: SessionsCall, sentence: string): number {
-  terminal.printError(sentence);
-  return exit.misuse;
 }

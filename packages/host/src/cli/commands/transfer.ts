@@ -8,6 +8,7 @@ import { restoreBackup } from "../../ops/transfer/backup.ts";
 import { type Command, exit, type Terminal, textFlag, isPiped, readAll } from "../command.ts";
 import { withHost } from "../connection/connect.ts";
 import { cleanLine, cleanText } from "../screen/text.ts";
+import { transferStrings as texts } from "../strings/data.ts";
 
 function fail(terminal: Terminal, sentence: string, code: number = exit.failed): number {
   terminal.printError(sentence);
@@ -16,24 +17,20 @@ function fail(terminal: Terminal, sentence: string, code: number = exit.failed):
 
 export const exportCommand: Command = {
   usage: ["export <session>"],
-  about:
-    "Writes a session as a document: Markdown, a self-contained page, JSON that another Holdfast can import, or its signed log for holdfast verify.",
+  about: texts.export.about,
   flags: {
-    format: { type: "string", value: "md|html|json|audit", about: "the format (md)" },
+    format: { type: "string", value: "md|html|json|audit", about: texts.export.flags.format },
     versions: {
       type: "string",
       value: "all|shown",
-      about: "all versions of edited and retried messages, or only those shown (all)",
+      about: texts.export.flags.versions,
     },
-    to: { type: "string", value: "file", about: "where to; never over a file that is there" },
+    to: { type: "string", value: "file", about: texts.export.flags.to },
   },
   examples: [
-    ["holdfast export garden > garden.md", "by words of its title"],
-    ["holdfast export garden --format json --to garden.json", "to take it along"],
-    [
-      "holdfast export garden --format audit --to garden.jsonl",
-      "a signed log that anyone can check",
-    ],
+    ["holdfast export garden > garden.md", texts.export.examples.markdown],
+    ["holdfast export garden --format json --to garden.json", texts.export.examples.json],
+    ["holdfast export garden --format audit --to garden.jsonl", texts.export.examples.audit],
   ],
   settings: "reach",
   run: (given, terminal) =>
@@ -41,19 +38,16 @@ export const exportCommand: Command = {
       const query = given.words.join(" ");
       const format = textFlag(given, "format") ?? "md";
       if (format !== "md" && format !== "html" && format !== "json" && format !== "audit")
-        return fail(terminal, "--format takes md, html, json or audit.", exit.misuse);
+        return fail(terminal, texts.export.badFormat, exit.misuse);
       const versions = textFlag(given, "versions") ?? "all";
       if (versions !== "all" && versions !== "shown")
-        return fail(terminal, "--versions takes all or shown.", exit.misuse);
-      if (query === "") return fail(terminal, "Which session? holdfast sessions list", exit.misuse);
+        return fail(terminal, texts.export.badVersions, exit.misuse);
+      if (query === "") return fail(terminal, texts.export.sessionMissing, exit.misuse);
       const found = await findSessions(client, query);
       if (!found.ok) return fail(terminal, describeError(found.error));
       const [session, ...others] = found.sessions;
       if (session === undefined || others.length > 0)
-        return fail(
-          terminal,
-          `No session, or more than one, fits "${query}": holdfast sessions list`,
-        );
+        return fail(terminal, texts.export.notOne(query));
       const document = await client.exportSession({
         params: { id: session.id },
         query: { format, versions },
@@ -74,42 +68,46 @@ function writeNewFile(text: string, path: string | undefined, terminal: Terminal
     writeFileSync(path, text, { flag: "wx", mode: 0o600 });
     return exit.done;
   } catch (error) {
-    return fail(terminal, `${path} cannot be written (${systemCode(error)}).`);
+    const code = systemCode(error) ?? "";
+    const { exists, notWritten } = texts.export;
+    return fail(terminal, code === "EEXIST" ? exists(path) : notWritten(path, code));
   }
 }
 
 export const importCommand: Command = {
   usage: ["import <file>", "import < file"],
-  about:
-    "Takes in a session that was exported as JSON. It gets an id of its own; the same document again is the same session.",
-  examples: [
-    ["holdfast import garden.json", "the conversation is there, under the day it was had"],
-  ],
+  about: texts.import.about,
+  examples: [["holdfast import garden.json", texts.import.examples.file]],
   settings: "reach",
   async run(given, terminal) {
     const [file] = given.words;
     if (file === undefined && !isPiped(terminal.input) && terminal.input.isTTY === true)
-      return fail(terminal, "Which file? holdfast import garden.json", exit.misuse);
-    const document = parse(await readText(file, terminal));
-    if (document === undefined)
-      return fail(terminal, `${file ?? "What came in"} is not a JSON document that was exported.`);
+      return fail(terminal, texts.import.fileMissing, exit.misuse);
+    const read = await readText(file, terminal);
+    if (!read.ok) return fail(terminal, read.sentence);
+    const document = parse(read.text);
+    if (document === undefined) return fail(terminal, texts.import.notExported(file));
     return withHost(given, terminal, async ({ client }) => {
       const imported = await client.importSessions({ body: { format: "json", document } });
       if (!imported.ok) return fail(terminal, describeError(imported.error));
-      for (const { id } of imported.value.sessions) terminal.print(`Taken in: ${id}`);
+      for (const { id } of imported.value.sessions) terminal.print(texts.import.imported(id));
       for (const { id, reason } of imported.value.skipped)
-        terminal.printError(`Left out: ${cleanLine(id)} (${cleanLine(reason)})`);
+        terminal.printError(texts.import.skipped(cleanLine(id), cleanLine(reason)));
       return exit.done;
     });
   },
 };
 
-async function readText(file: string | undefined, { input }: Terminal): Promise<string> {
-  if (file === undefined) return readAll(input);
+type ReadText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly sentence: string };
+
+async function readText(file: string | undefined, { input }: Terminal): Promise<ReadText> {
+  if (file === undefined) return { ok: true, text: await readAll(input) };
   try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
+    return { ok: true, text: readFileSync(file, "utf8") };
+  } catch (error) {
+    return { ok: false, sentence: texts.import.unreadable(file, systemCode(error) ?? "") };
   }
 }
 
@@ -123,39 +121,35 @@ function parse(text: string) {
 
 export const backup: Command = {
   usage: ["backup"],
-  about:
-    "Copies everything into a new folder below backups in the home, while hosts work: the store as it is at one instant, and what is remembered. Secrets and the token are left out. PostgreSQL is copied by its own tools (pg_dump).",
-  examples: [["holdfast backup", "prints the folder"]],
+  about: texts.backup.about,
+  examples: [["holdfast backup", texts.backup.examples.backup]],
   settings: "reach",
   run: (given, terminal) =>
     withHost(given, terminal, async ({ client, config }) => {
       const created = await client.backup({});
       if (!created.ok) return fail(terminal, describeError(created.error));
       const folder = resolve(config.home.value, "backups", created.value.name);
-      terminal.print(`${folder}  (${created.value.bytes} bytes)`);
+      terminal.print(texts.backup.written(folder, created.value.bytes));
       return exit.done;
     }),
 };
 
 export const restore: Command = {
   usage: ["restore <backup folder>"],
-  about: "Puts a backup into a home that holds nothing yet. What is there is never written over.",
+  about: texts.restore.about,
   examples: [
-    [
-      "holdfast restore ~/.holdfast/backups/2026-… --home ~/other",
-      "then: holdfast chat --home ~/other",
-    ],
+    ["holdfast restore ~/.holdfast/backups/2026-… --home ~/other", texts.restore.examples.restore],
   ],
   settings: "reach",
   async run(given, terminal) {
     const [folder] = given.words;
-    if (folder === undefined || !existsSync(folder))
-      return fail(terminal, "Which backup? Name its folder.", exit.misuse);
+    if (folder === undefined) return fail(terminal, texts.restore.folderMissing, exit.misuse);
+    if (!existsSync(folder)) return fail(terminal, texts.restore.notThere(folder), exit.misuse);
     const config = readConfig({ ...terminal, flags: given.flags });
     if (!config.ok) return fail(terminal, config.failure.message);
     const restored = await restoreBackup(resolve(folder), config.value.home.value);
     if (!restored.ok) return fail(terminal, restored.failure.message);
-    terminal.print(`Restored to ${restored.value}. holdfast fsck proves it.`);
+    terminal.print(texts.restore.restored(restored.value));
     return exit.done;
   },
 };

@@ -3,7 +3,6 @@ import {
   formatDollars,
   formatNumber,
   formatPercent,
-  plural,
   type RouteOutput,
   type Routes,
   type UsageGroupView,
@@ -23,15 +22,14 @@ const maxDays = 366;
 
 export const usage: Command = {
   usage: ["usage"],
-  about:
-    "Shows the tokens and the cost of the last days, by day, model, session and schedule, and how much of the input the provider read from its cache.",
+  about: usageStrings.about,
   flags: {
-    days: { type: "string", value: "number", about: "how many days, including today (30)" },
-    json: { type: "boolean", about: "everything as one line of JSON" },
+    days: { type: "string", value: "number", about: usageStrings.flags.days },
+    json: { type: "boolean", about: usageStrings.flags.json },
   },
   examples: [
-    ["holdfast usage", "the last 30 days"],
-    ["holdfast usage --days 1", "today"],
+    ["holdfast usage", usageStrings.examples.month],
+    ["holdfast usage --days 1", usageStrings.examples.today],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -48,8 +46,7 @@ export const usage: Command = {
         return exit.failed;
       }
       if (hasFlag(given, "json")) terminal.print(cleanJson(result.value));
-      else if (result.value.total.calls === 0)
-        terminal.printError(usageStrings.nothing(plural(days, { one: "# day", other: "# days" })));
+      else if (result.value.total.calls === 0) terminal.printError(usageStrings.nothing(days));
       else {
         const { output, environment } = terminal;
         const style = {

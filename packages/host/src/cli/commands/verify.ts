@@ -4,33 +4,28 @@ import { type AuditReport, verifyAudit } from "../../ops/audit/verify-audit.ts";
 import { systemCode } from "../../util/outcome.ts";
 import { type Command, exit, hasFlag, textFlag } from "../command.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
+import { verifyStrings as texts } from "../strings/data.ts";
 
 export const verify: Command = {
   usage: ["verify <file>"],
-  about: [
-    "Checks an audit export: that no event was changed, removed or inserted, and who signed it. It needs no host and no",
-    "network. Exit codes: 0 if nothing is wrong, 1 if something is.",
-  ].join("\n"),
+  about: texts.about,
   flags: {
     key: {
       type: "string",
       value: "id",
-      about: "the key that must have signed it (holdfast doctor)",
+      about: texts.flags.key,
     },
-    json: { type: "boolean", about: "the whole result as JSON" },
+    json: { type: "boolean", about: texts.flags.json },
   },
   examples: [
-    ["holdfast export garden --format audit --to garden.jsonl", "writes the file to check"],
-    [
-      "holdfast verify garden.jsonl --key 1f0c9a7e22b4d681",
-      "also requires the signature of this host",
-    ],
+    ["holdfast export garden --format audit --to garden.jsonl", texts.examples.export],
+    ["holdfast verify garden.jsonl --key 1f0c9a7e22b4d681", texts.examples.verify],
   ],
   settings: "none",
   async run(given, terminal) {
     const [file] = given.words;
     if (file === undefined) {
-      terminal.printError("Which file? holdfast verify garden.jsonl");
+      terminal.printError(texts.fileMissing);
       return exit.misuse;
     }
     let report: AuditReport;
@@ -38,7 +33,7 @@ export const verify: Command = {
       const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });
       report = await verifyAudit(lines, textFlag(given, "key"));
     } catch (error) {
-      terminal.printError(`${file} cannot be read (${systemCode(error)}).`);
+      terminal.printError(texts.unreadable(file, systemCode(error) ?? ""));
       return exit.failed;
     }
     if (hasFlag(given, "json")) terminal.print(cleanJson(report));
@@ -51,11 +46,9 @@ function* describe(report: AuditReport): Generator<string> {
   const { session, events, unlinked, redacted, signatures, problems } = report;
   for (const { code, message } of problems) yield `${code}  ${message}`;
   if (session === null) return;
-  yield `${session}: ${events} events, ${problems.length === 0 ? "all as they were written" : "not as they were written"}.`;
-  if (unlinked > 0)
-    yield `${unlinked} of them were written before events were linked, so they cannot be checked.`;
-  if (redacted > 0)
-    yield `${redacted} of them are shown without their secrets; their hashes match.`;
+  yield (problems.length === 0 ? texts.intact : texts.changed)(session, events);
+  if (unlinked > 0) yield texts.unlinked(unlinked);
+  if (redacted > 0) yield texts.redacted(redacted);
   for (const { key, seq, at } of signatures)
-    yield `Signed by ${key} up to event ${seq} on ${new Date(at).toISOString()}.`;
+    yield texts.signed(key, seq, new Date(at).toISOString());
 }

@@ -13,7 +13,7 @@ test("a folder can be allowed, listed and forgotten, and one that cannot be says
   const { settings, close } = await serveHere(home);
   onTestFinished(close);
   const workspaces = (...args: string[]) => runHere(["workspaces", ...args], settings);
-  expect((await workspaces()).said).toContain("None:");
+  expect((await workspaces()).said).toContain("None. Sessions work in folders of their own.");
   expect(await workspaces("allow", project)).toMatchObject({
     code: 0,
     said: `Sessions may work in ${project}.\n`,

@@ -5,6 +5,7 @@ import { exit, type Terminal, type Command } from "../command.ts";
 import { sessionTitle } from "../transcript/describe.ts";
 import { connectRunningHost } from "../connection/connect.ts";
 import { commands } from "../commands/registry.ts";
+import { completionStrings as texts } from "../strings/host.ts";
 import { completionOf, shellScripts } from "./shell-scripts.ts";
 
 /** Nobody waits longer than this after pressing Tab. */
@@ -77,21 +78,17 @@ async function suggestionsFor(
 
 export const completion: Command = {
   usage: ["completion bash|zsh|fish"],
-  about: [
-    "Prints a script that makes a shell complete commands, their flags and what those take. Sessions and models are asked",
-    "of the host that serves this home, where one does; nothing is started for a Tab. Print it again after an update.",
-  ].join("\n"),
+  about: texts.about,
   examples: [
-    ["source <(holdfast completion bash)", "for this shell; in ~/.bashrc for every one"],
-    ["holdfast completion zsh > ~/.zfunc/_holdfast", "a folder of your fpath, in zsh"],
-    ["holdfast completion fish > ~/.config/fish/completions/holdfast.fish", "in fish"],
+    ["source <(holdfast completion bash)", texts.examples.bash],
+    ["holdfast completion zsh > ~/.zfunc/_holdfast", texts.examples.zsh],
+    ["holdfast completion fish > ~/.config/fish/completions/holdfast.fish", texts.examples.fish],
   ],
   settings: "none",
   async run({ words: [shell = "", ...rest] }, terminal) {
     const renderScript = Object.hasOwn(shellScripts, shell) ? shellScripts[shell] : undefined;
     if (renderScript === undefined || rest.length > 0) {
-      const shells = Object.keys(shellScripts).join(", ");
-      terminal.printError(`For which shell? There are ${shells}: holdfast completion bash`);
+      terminal.printError(texts.whichShell(Object.keys(shellScripts)));
       return exit.misuse;
     }
     const completions = Object.entries(commands).map(async ([name, { summary, load }]) =>

@@ -73,7 +73,7 @@ function positionsIn(usage: readonly string[], name: string): Map<string, Comple
   const positions = new Map<string, CompletionSource>();
   const subcommands: string[] = [];
   for (const line of usage) {
-    const match = /^\S+ (?:([a-z|]+)(?: |$))?(?:<([^<>]+)>)?/.exec(line);
+    const match = /^\S+ (?:([a-z][a-z|-]*)(?: |$))?(?:<([^<>]+)>)?/.exec(line);
     const [, subcommand = "", label] = match ?? [];
     for (const word of subcommand === "" ? [] : subcommand.split("|")) {
       subcommands.push(word);

@@ -7,6 +7,7 @@ import { readConfig } from "../../ops/config/read-config.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
 import { type Arguments, exit, type Terminal } from "../command.ts";
+import { connectionStrings } from "../strings/connection.ts";
 import { findRunningHost, hasDiedHost } from "./running-hosts.ts";
 import { findOrStartHost } from "./start-host.ts";
 
@@ -93,10 +94,7 @@ function connectToUrl(config: Config, url: string): Outcome<HostConnection> {
   // The home's token is for this machine only: never send it to another one.
   const sentToken = token.value ?? (isLocal ? storedToken(home.value) : undefined);
   if (sentToken === undefined) {
-    return failed(
-      "config.invalid",
-      `The host at ${url} wants its token: give it with HOLDFAST_TOKEN or --token.`,
-    );
+    return failed("config.invalid", connectionStrings.tokenMissing(url));
   }
   const client = createClient({ baseUrl: url, token: sentToken });
   const request = withToken(sentToken, (path, init) => fetch(url.replace(/\/+$/, "") + path, init));
@@ -160,11 +158,11 @@ function connectToServing(
   const home = config.home.value;
   const token = config.token.value ?? storedToken(home);
   if (token === undefined)
-    return failed("home.unusable", `The token in ${join(home, "token")} cannot be read.`);
+    return failed("home.unusable", connectionStrings.tokenUnreadable(join(home, "token")));
   let address: string | undefined = foundAddress;
   const fetchFromHost: Fetch = async (path, init) => {
     address ??= await find();
-    if (address === undefined) throw new Error("no host serves this home");
+    if (address === undefined) throw new Error(connectionStrings.noHost);
     try {
       return await fetch(address + path.slice(1), init);
     } catch (error) {

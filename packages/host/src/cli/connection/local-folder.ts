@@ -1,4 +1,5 @@
 import type { ApiError, Result } from "@holdfast/client";
+import { connectionStrings } from "../strings/connection.ts";
 import type { HostConnection } from "./connect.ts";
 
 /**
@@ -30,6 +31,6 @@ export async function checkLocalFolder(
       : { state: "failed", error: checked.error };
   const { state, reason } = checked.value;
   return state === "refused"
-    ? { state, reason: reason ?? `Sessions may not work in ${folder}.` }
+    ? { state, reason: reason ?? connectionStrings.folder.refused(folder) }
     : { state };
 }

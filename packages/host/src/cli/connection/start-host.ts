@@ -13,6 +13,7 @@ import { launchHost } from "../../sandbox/launch.ts";
 import { withFileLock } from "../../util/atomic-file.ts";
 import { done, failed, type Outcome } from "../../util/outcome.ts";
 import type { Arguments, Terminal } from "../command.ts";
+import { connectionStrings } from "../strings/connection.ts";
 import { findRunningHost } from "./running-hosts.ts";
 
 const startTimeoutMs = 60_000;
@@ -47,7 +48,7 @@ export async function findOrStartHost(
     if (started !== "busy") return started;
     await sleep(pollMs);
   }
-  return failed("store.unusable", "Another process is starting a host, and it does not answer.");
+  return failed("store.unusable", connectionStrings.startedElsewhere);
 }
 
 function homeOf({ home }: Config): Record<string, string> {
@@ -107,5 +108,5 @@ async function startOnce(
   const words = readFileSync(log, "utf8").trim().split("\n").at(-1) ?? "";
   const code =
     /port/i.test(words) && /already|taken|in use/i.test(words) ? "port.taken" : "store.unusable";
-  return failed(code, `A host could not be started: ${words || `see ${log}`}`);
+  return failed(code, connectionStrings.notStarted(words || connectionStrings.seeLog(log)));
 }

@@ -6,6 +6,9 @@ import { findRunningHost } from "../connection/running-hosts.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { padTo } from "../screen/width.ts";
 import { createPaint, type Style } from "../screen/paint.ts";
+import { columnsOf } from "../screen/screen.ts";
+import { wrapSpans } from "../screen/wrap.ts";
+import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
 import { checkHome } from "./home.ts";
 import { checkHost, checkPostgres } from "./host.ts";
@@ -21,21 +24,20 @@ import {
   readOpenFileLimit,
 } from "./machine.ts";
 
+const texts = doctorStrings;
+const { checks } = texts;
+
 export const doctor: Command = {
   usage: ["doctor"],
-  about: [
-    "Looks at everything that Holdfast stands on, and says how to mend what is wrong: Node, SQLite, the disk, the home and its",
-    "rights, the settings, the port, the token, the store, the model and its provider (nothing is sent to it), memory, MCP servers,",
-    "the sandbox, spills, the clock, open files. It ends with 1 if something is wrong.",
-  ].join("\n"),
+  about: texts.about,
   flags: {
-    json: { type: "boolean", about: "the findings as JSON" },
-    escape: { type: "boolean", about: "try twenty ways out of the sandbox, and say what held" },
+    json: { type: "boolean", about: texts.flags.json },
+    escape: { type: "boolean", about: texts.flags.escape },
   },
   examples: [
-    ["holdfast doctor", "before the first start, and whenever something seems odd"],
-    ["holdfast doctor --json", "for whoever watches over many"],
-    ["holdfast doctor --escape", "whether the sandbox holds on this machine"],
+    ["holdfast doctor", texts.examples.doctor],
+    ["holdfast doctor --json", texts.examples.json],
+    ["holdfast doctor --escape", texts.examples.escape],
   ],
   settings: "reach",
   async run(given, terminal) {
@@ -52,15 +54,13 @@ export const doctor: Command = {
 
 async function runEscapes(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
   const config = readConfig({ ...terminal, flags: given.flags });
-  if (!config.ok) return [errorFinding("Settings", config.failure.message, schemaHint)];
+  if (!config.ok)
+    return [errorFinding(checks.settings, config.failure.message, texts.settings.mend)];
   const { home } = config.value;
   const prepared = prepareHome(home.value);
-  if (!prepared.ok)
-    return [errorFinding("Home", prepared.failure.message, "Name another with HOLDFAST_HOME.")];
+  if (!prepared.ok) return [errorFinding(checks.home, prepared.failure.message, texts.home.mend)];
   return checkEscapes(config.value, terminal.environment);
 }
-
-const schemaHint = "holdfast config schema shows what config.json may hold.";
 
 async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFinding[]> {
   const machine = [
@@ -70,12 +70,12 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
   ];
   const config = readConfig({ ...terminal, flags: given.flags });
   if (!config.ok) {
-    return [...machine, errorFinding("Settings", config.failure.message, schemaHint)];
+    return [...machine, errorFinding(checks.settings, config.failure.message, texts.settings.mend)];
   }
   const { home, host, port } = config.value;
   const findings = [
     ...machine,
-    okFinding("Settings", "every one of them is understood"),
+    okFinding(checks.settings, texts.settings.ok),
     ...checkHome(config.value),
   ];
   // Without a home there is nothing more to check.
@@ -97,9 +97,7 @@ async function checkRunningHost(given: Arguments, terminal: Terminal): Promise<D
     report: (bug) => reports.push(bug.message),
   });
   if (!connection.ok)
-    return [
-      errorFinding("Host", connection.failure.message, "Mend what stands above, and look again."),
-    ];
+    return [errorFinding(checks.host, connection.failure.message, texts.host.fixFirst)];
   const { client, close, config, location } = connection.value;
   try {
     const findings = [
@@ -108,7 +106,7 @@ async function checkRunningHost(given: Arguments, terminal: Terminal): Promise<D
       ...(location === "server" ? await checkServedMcp(client) : await checkConfiguredMcp(config)),
     ];
     const reportFindings = reports.map((message) =>
-      errorFinding("Host", message, "holdfast fsck says more."),
+      errorFinding(checks.host, message, texts.host.fsck),
     );
     return [...findings, ...reportFindings];
   } finally {
@@ -122,9 +120,20 @@ const stateMarks: Record<DoctorFinding["state"], readonly [string, Style]> = {
   bad: ["✗", "bad"],
 };
 
+const nameColumns = 12;
+const pipeColumns = 10_000;
+
+/** One row for each in a pipe; a terminal wraps them. */
 function rowsOf({ what, state, words, mend }: DoctorFinding, terminal: Terminal): string[] {
-  const paint = createPaint(terminal.output, terminal.environment);
+  const { output, environment } = terminal;
+  const paint = createPaint(output, environment);
+  const width = output.isTTY === true ? columnsOf(output, 80) - 1 : pipeColumns;
   const [mark, style] = stateMarks[state];
-  const row = `${paint(style, mark)} ${padTo(what, 12)} ${cleanLine(words)}`;
-  return mend === undefined ? [row] : [row, `               → ${cleanLine(mend)}`];
+  const indent = " ".repeat(nameColumns + 3);
+  const wrap = (text: string, first: string, rest: string): string[] =>
+    wrapSpans([{ text: cleanLine(text), styles: [] }], paint, { width, first, rest });
+  return [
+    ...wrap(words, `${paint(style, mark)} ${padTo(what, nameColumns)} `, indent),
+    ...(mend === undefined ? [] : wrap(mend, `${indent}→ `, `${indent}  `)),
+  ];
 }

@@ -6,18 +6,19 @@ import { plainFile, secretFile } from "../../ops/config/read-config.ts";
 import { readKeyId } from "../../ops/audit/audit-key.ts";
 import { prepareHome } from "../../ops/config/home.ts";
 import { isLoopback } from "../../util/ip-networks.ts";
+import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
+const { checks, home: texts } = doctorStrings;
 const minTokenLength = 16;
 
 /** Checks the home, its secrets, and who can read them. */
 export function checkHome(config: Config): DoctorFinding[] {
   const home = config.home.value;
   const prepared = prepareHome(home);
-  if (!prepared.ok)
-    return [errorFinding("Home", prepared.failure.message, "Name another with HOLDFAST_HOME.")];
+  if (!prepared.ok) return [errorFinding(checks.home, prepared.failure.message, texts.mend)];
   return [
-    checkMode("Home", home, 0o077, "700"),
+    checkMode(checks.home, home, 0o077, "700"),
     ...[
       "token",
       secretFile,
@@ -29,7 +30,7 @@ export function checkHome(config: Config): DoctorFinding[] {
     ]
       .map((name) => join(home, name))
       .filter((path) => existsSync(path))
-      .map((path) => checkMode("Rights", path, 0o077, "600")),
+      .map((path) => checkMode(checks.rights, path, 0o077, "600")),
     ...checkConfigFile(home),
     checkToken(config),
     ...checkAuditKey(home),
@@ -39,9 +40,8 @@ export function checkHome(config: Config): DoctorFinding[] {
 
 function checkMode(what: string, path: string, forbiddenBits: number, mode: string): DoctorFinding {
   const actual = statSync(path).mode & 0o777;
-  if ((actual & forbiddenBits) === 0) return okFinding(what, `${path} is yours alone`);
-  const words = `${path} is open to others (${actual.toString(8)})`;
-  return errorFinding(what, words, `chmod ${mode} ${path}`);
+  if ((actual & forbiddenBits) === 0) return okFinding(what, texts.private(path));
+  return errorFinding(what, texts.open(path, actual.toString(8)), texts.chmod(path, mode));
 }
 
 /** config.json may contain a secret, and then needs the rights of one. */
@@ -53,27 +53,30 @@ function checkConfigFile(home: string): DoctorFinding[] {
   if (secrets.length === 0 || (statSync(path).mode & 0o077) === 0) return [];
   return [
     warningFinding(
-      "Rights",
-      `${path} holds ${secrets.join(" and ")}, and others can read it`,
-      `chmod 600 ${path}, or holdfast config set ${secrets[0]} …, which keeps it apart`,
+      checks.rights,
+      texts.secretsInConfig(path, secrets),
+      texts.moveSecret(path, secrets[0] ?? ""),
     ),
   ];
 }
 
 function checkToken({ token, host, home }: Config): DoctorFinding {
   if (token.value !== undefined && token.value.length < minTokenLength) {
-    const words = `the token has ${token.value.length} characters`;
-    const mend = "Leave HOLDFAST_TOKEN out: one is made and kept in the home.";
+    const words = texts.tokenShort(token.value.length);
     if (!isLoopback(host.value))
-      return errorFinding("Token", `${words}, and ${host.value} is open`, mend);
-    return warningFinding("Token", words, mend);
+      return errorFinding(
+        checks.token,
+        texts.tokenShortAndOpen(words, host.value),
+        texts.tokenMend,
+      );
+    return warningFinding(checks.token, words, texts.tokenMend);
   }
-  if (token.value !== undefined) return okFinding("Token", "set");
+  if (token.value !== undefined) return okFinding(checks.token, texts.tokenSet);
   const path = join(home.value, "token");
-  if (!existsSync(path)) return okFinding("Token", "made at the first start");
+  if (!existsSync(path)) return okFinding(checks.token, texts.tokenLater);
   if (readFileSync(path, "utf8").trim() === "")
-    return errorFinding("Token", `${path} is empty`, `rm ${path}; the next start makes a new one`);
-  return okFinding("Token", `kept in ${path}`);
+    return errorFinding(checks.token, texts.tokenEmpty(path), texts.removeToken(path));
+  return okFinding(checks.token, texts.tokenKept(path));
 }
 
 /** Those who check an export need to know which key is this host's. */
@@ -81,12 +84,9 @@ function checkAuditKey(home: string): DoctorFinding[] {
   const path = join(home, "audit.key");
   if (!existsSync(path)) return [];
   try {
-    return [
-      okFinding("Audit", `this host signs with the key ${readKeyId(readFileSync(path, "utf8"))}`),
-    ];
+    return [okFinding(checks.audit, texts.auditKey(readKeyId(readFileSync(path, "utf8"))))];
   } catch {
-    const mend = `Move ${path} away: a new key is made. Earlier signatures stay valid.`;
-    return [errorFinding("Audit", `${path} is not a key`, mend)];
+    return [errorFinding(checks.audit, texts.auditBroken(path), texts.auditMend(path))];
   }
 }
 
@@ -94,10 +94,6 @@ function checkAuditKey(home: string): DoctorFinding[] {
 function checkSpills(folder: string): DoctorFinding {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const spills = names.filter((name) => name.endsWith(".spill"));
-  if (spills.length === 0) return okFinding("Spills", "none is left over");
-  return warningFinding(
-    "Spills",
-    `${spills.length} in ${folder}`,
-    "Start a host on this home: it brings them in by itself. Do not delete them.",
-  );
+  if (spills.length === 0) return okFinding(checks.spills, texts.noSpills);
+  return warningFinding(checks.spills, texts.spills(spills.length, folder), texts.spillsMend);
 }

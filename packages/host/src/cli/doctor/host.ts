@@ -3,6 +3,7 @@ import { type Client, describeError } from "@holdfast/client";
 import type { ProviderView } from "@holdfast/protocol";
 import { type Config, isPostgres } from "../../ops/config/settings.ts";
 import { formatTime } from "../transcript/describe.ts";
+import { doctorStrings } from "../strings/doctor.ts";
 import {
   errorFinding,
   warningFinding,
@@ -11,6 +12,7 @@ import {
   reasonOf,
 } from "./finding.ts";
 
+const { checks, host: texts, postgres, clock } = doctorStrings;
 const minPostgresVersion = 14;
 const maxClockSkewMs = 5_000;
 const connectTimeoutMs = 3_000;
@@ -25,35 +27,27 @@ export async function checkPostgres(config: Config): Promise<DoctorFinding[]> {
     const { version, encoding, now } = await readServerFacts({ url: storeUrl });
     return [
       Number(version.split(".")[0]) >= minPostgresVersion
-        ? okFinding("PostgreSQL", `${version}, reachable`)
+        ? okFinding(checks.postgres, postgres.ok(version))
         : errorFinding(
-            "PostgreSQL",
-            `${version} is too old`,
-            `Use ${minPostgresVersion} or newer.`,
+            checks.postgres,
+            postgres.tooOld(version),
+            postgres.upgrade(minPostgresVersion),
           ),
       ...(encoding === "UTF8"
         ? []
-        : [
-            errorFinding(
-              "PostgreSQL",
-              `encoded in ${encoding}`,
-              "Make a database with ENCODING 'UTF8'.",
-            ),
-          ]),
-      clockFinding(now - Date.now(), "the database's"),
+        : [errorFinding(checks.postgres, postgres.encoding(encoding), postgres.makeUtf8)]),
+      clockFinding(now - Date.now(), postgres.whoseClock),
     ];
   } catch (error) {
-    const mend = "Look at the address in HOLDFAST_STORE, the server, and its pg_hba.conf.";
-    return [errorFinding("PostgreSQL", `it cannot be reached: ${reasonOf(error)}`, mend)];
+    return [errorFinding(checks.postgres, postgres.away(reasonOf(error)), postgres.awayMend)];
   }
 }
 
 export function clockFinding(aheadMs: number, whose: string): DoctorFinding {
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(1);
-  const words = `${seconds} s ${aheadMs < 0 ? "behind" : "ahead of"} this machine's`;
-  if (Math.abs(aheadMs) <= maxClockSkewMs)
-    return okFinding("Clock", `${whose} and this machine's agree`);
-  return warningFinding("Clock", `${whose} is ${words}`, "Keep both by NTP.");
+  if (Math.abs(aheadMs) <= maxClockSkewMs) return okFinding(checks.clock, clock.agrees(whose));
+  const words = (aheadMs < 0 ? clock.behind : clock.ahead)(whose, seconds);
+  return warningFinding(checks.clock, words, clock.useNtp);
 }
 
 /** Checks what the host itself knows: the store, the model, and the memory backlog. */
@@ -72,60 +66,48 @@ async function checkCompactions(client: Client): Promise<DoctorFinding[]> {
   // A host of an older version does not know this route.
   if (!listed.ok) return [];
   const { compactions } = listed.value;
-  if (compactions.length === 0) return [okFinding("Compaction", "none in progress")];
+  if (compactions.length === 0) return [okFinding(checks.compaction, texts.compactions)];
   return compactions.map(({ sessionId, holder, expiresAt }) => {
-    const { host, pid, thread, agent, nonce } = holder;
-    const maker = `${agent} in thread ${thread} of process ${pid} on ${host} (${nonce})`;
-    const words = `${sessionId} by ${maker}, held until ${formatTime(expiresAt)}`;
-    return okFinding("Compaction", words);
+    return okFinding(checks.compaction, texts.compaction(sessionId, holder, formatTime(expiresAt)));
   });
 }
 
 /** A clock that was set back would give new messages older times than existing ones. */
 async function checkClock(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listSessions({ query: { limit: 1 } });
-  if (!listed.ok)
-    return [
-      errorFinding(
-        "Store",
-        describeError(listed.error),
-        "holdfast fsck says more about the store.",
-      ),
-    ];
+  if (!listed.ok) return [errorFinding(checks.store, describeError(listed.error), texts.fsck)];
   const [newest] = listed.value.sessions;
-  const store = okFinding("Store", newest === undefined ? "opens, and is empty" : "opens");
+  const store = okFinding(checks.store, newest === undefined ? texts.storeEmpty : texts.storeOk);
   if (newest === undefined || newest.sortAt <= Date.now() + maxClockSkewMs)
-    return [store, okFinding("Clock", new Date().toISOString())];
-  const words = `the newest session is of ${formatTime(newest.sortAt)}, which is still to come`;
-  return [store, errorFinding("Clock", words, "Set this machine's clock, by NTP if you can.")];
+    return [store, okFinding(checks.clock, new Date().toISOString())];
+  const words = clock.future(formatTime(newest.sortAt));
+  return [store, errorFinding(checks.clock, words, clock.setClock)];
 }
 
 async function checkModels(client: Client, home: string): Promise<DoctorFinding[]> {
   const listed = await client.listModels();
   if (!listed.ok)
-    return [errorFinding("Model", describeError(listed.error), "holdfast config shows why.")];
+    return [errorFinding(checks.model, describeError(listed.error), texts.modelsMend)];
   const { usual, models, providers } = listed.value;
   const model = models.find(({ name }) => name === usual);
   const provider = providers.find((candidate) => candidate.provider === model?.provider);
   if (usual === "rehearsal") {
-    const mend =
-      "Paste a key on the page, under Settings, Models and keys, or set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or HOLDFAST_MODEL=ollama/…";
     const served = models.filter((candidate) =>
       /^(?:ollama|openai-compatible)\//.test(candidate.name),
     );
     return [
-      warningFinding("Model", "the rehearsal model answers: no provider is set", mend),
+      warningFinding(checks.model, texts.rehearsal, texts.rehearsalMend),
       ...servedFinding(served.map(({ name }) => name)),
     ];
   }
   if (model?.usable !== true) {
-    const mend = provider?.problem ?? `Look at model in holdfast config (${home}).`;
-    return [errorFinding("Model", `${usual} cannot answer`, mend)];
+    const mend = provider?.problem ?? texts.modelMend(home);
+    return [errorFinding(checks.model, texts.modelUnusable(usual), mend)];
   }
   const key =
-    provider?.key.from === "none" ? "no key" : `a key (${provider?.key.name ?? "stored"})`;
+    provider?.key.from === "none" ? texts.noKey : texts.key(provider?.key.name ?? texts.storedKey);
   return [
-    okFinding("Model", `${usual}, with ${key}`),
+    okFinding(checks.model, texts.model(usual, key)),
     ...(model.warning === undefined ? [] : [priceFinding(model.warning)]),
     ...(provider === undefined ? [] : [await checkProvider(provider)]),
   ];
@@ -133,24 +115,22 @@ async function checkModels(client: Client, home: string): Promise<DoctorFinding[
 
 function servedFinding([first, ...others]: readonly string[]): DoctorFinding[] {
   if (first === undefined) return [];
-  const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return [okFinding("Local models", `${first}${more}: to use it, set HOLDFAST_MODEL=${first}`)];
+  return [okFinding(checks.localModels, texts.localModels(first, others.length))];
 }
 
 function priceFinding(warning: string): DoctorFinding {
-  const mend = 'Set its price, for example "models": {"…": {"price": {"input": 1, "output": 4}}}.';
-  return warningFinding("Spend limit", warning, mend);
+  return warningFinding(checks.spend, warning, texts.priceMend);
 }
 
 /** Whether its address can be reached. Nothing is sent: no key, no content. */
 async function checkProvider({ title, baseUrl }: ProviderView): Promise<DoctorFinding> {
   const url = URL.parse(baseUrl ?? "");
-  if (url === null) return okFinding("Provider", title);
+  if (url === null) return okFinding(checks.provider, title);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const failure = await tryConnection(url.hostname.replace(/^\[|\]$/g, ""), port);
-  if (failure === undefined) return okFinding("Provider", `${title} can be reached at ${url.host}`);
-  const mend = "Look at the network, the address, and whether the server runs.";
-  return errorFinding("Provider", `${title} cannot be reached at ${url.host} (${failure})`, mend);
+  if (failure === undefined) return okFinding(checks.provider, texts.providerOk(title, url.host));
+  const words = texts.providerAway(title, url.host, failure);
+  return errorFinding(checks.provider, words, texts.providerMend);
 }
 
 function tryConnection(host: string, port: number): Promise<string | undefined> {
@@ -161,29 +141,23 @@ function tryConnection(host: string, port: number): Promise<string | undefined> 
       resolve(failure);
     };
     socket.once("connect", () => end(undefined));
-    socket.once("timeout", () => end("no answer"));
+    socket.once("timeout", () => end(texts.noAnswer));
     socket.once("error", (error: NodeJS.ErrnoException) => end(error.code ?? error.message));
   });
 }
 
 async function checkMemory(client: Client): Promise<DoctorFinding> {
   const result = await client.readMemory();
-  if (!result.ok)
-    return errorFinding("Memory", describeError(result.error), "holdfast fsck checks the store.");
+  if (!result.ok) return errorFinding(checks.memory, describeError(result.error), texts.fsck);
   const { turns, oldestAt, failing } = result.value.backlog;
-  const words = `${turns} ${turns === 1 ? "turn waits" : "turns wait"} to be remembered`;
   if (failing !== null)
     return errorFinding(
-      "Memory",
-      `${words}; the last try failed: ${failing.message}`,
-      "See HOLDFAST_MEMORY.",
+      checks.memory,
+      texts.memoryFailing(turns, failing.message),
+      texts.memoryFailingMend,
     );
   const isStale = oldestAt !== null && Date.now() - oldestAt > staleBacklogMs;
   return isStale
-    ? warningFinding(
-        "Memory",
-        `${words}, some for long`,
-        "A running host commits them when they rest.",
-      )
-    : okFinding("Memory", turns === 0 ? "nothing waits" : words);
+    ? warningFinding(checks.memory, texts.memoryStale(turns), texts.memoryStaleMend)
+    : okFinding(checks.memory, turns === 0 ? texts.memoryOk : texts.memoryTurns(turns));
 }

@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { doctorStrings } from "../strings/doctor.ts";
 import {
   errorFinding,
   warningFinding,
@@ -17,6 +18,7 @@ import {
   reasonOf,
 } from "./finding.ts";
 
+const { checks, machine: texts } = doctorStrings;
 const minNodeVersion = 24;
 const bytesPerMegabyte = 1024 * 1024;
 const lowSpaceBytes = 1024 * bytesPerMegabyte;
@@ -26,15 +28,15 @@ const minOpenFiles = 4_096;
 
 export function checkNode(version: string): DoctorFinding {
   const major = Number(version.split(".")[0]);
-  if (major >= minNodeVersion) return okFinding("Node", version);
-  return errorFinding("Node", `${version} is too old`, `Install Node ${minNodeVersion} or newer.`);
+  if (major >= minNodeVersion) return okFinding(checks.node, version);
+  return errorFinding(checks.node, texts.nodeTooOld(version), texts.installNode(minNodeVersion));
 }
 
 export async function checkSqlite(version: string | undefined): Promise<DoctorFinding> {
   const { whySqliteVersionRefused } = await import("@holdfast/store/sqlite");
   const reason = whySqliteVersionRefused(version ?? "0");
-  if (reason === undefined) return okFinding("SQLite", version ?? "");
-  return errorFinding("SQLite", reason, "Install a newer Node: SQLite comes with it.");
+  if (reason === undefined) return okFinding(checks.sqlite, version ?? "");
+  return errorFinding(checks.sqlite, reason, texts.installSqlite);
 }
 
 /** Free space, and whether the file system keeps its promises: syncs, and locks between processes. */
@@ -46,23 +48,19 @@ export async function checkDisk(home: string): Promise<DoctorFinding[]> {
     findings.push(syncFinding(timeSync(home), home));
     const { checkFileSystem } = await import("@holdfast/store/sqlite");
     await checkFileSystem(join(home, "holdfast.db"));
-    findings.push(
-      okFinding("File system", "locks, shared memory and syncs hold between processes"),
-    );
+    findings.push(okFinding(checks.files, texts.filesOk));
   } catch (error) {
-    const mend = "Put the home on a local disk that can be written (HOLDFAST_HOME).";
-    findings.push(errorFinding("File system", reasonOf(error), mend));
+    findings.push(errorFinding(checks.files, reasonOf(error), texts.filesMend));
   }
   return findings;
 }
 
 export function spaceFinding(bytes: number, home: string): DoctorFinding {
-  const words = `${Math.floor(bytes / bytesPerMegabyte)} MB free at ${home}`;
-  if (bytes < criticalSpaceBytes)
-    return errorFinding("Free space", words, "Free some, or move the home.");
+  const words = texts.space(Math.floor(bytes / bytesPerMegabyte), home);
+  if (bytes < criticalSpaceBytes) return errorFinding(checks.space, words, texts.spaceCritical);
   return bytes < lowSpaceBytes
-    ? warningFinding("Free space", words, "Free some before it is used up.")
-    : okFinding("Free space", words);
+    ? warningFinding(checks.space, words, texts.spaceLow)
+    : okFinding(checks.space, words);
 }
 
 /** The median of five after one to warm up. */
@@ -85,13 +83,9 @@ function timeSync(home: string): number {
 }
 
 export function syncFinding(ms: number, home: string): DoctorFinding {
-  const words = `a sync takes ${ms.toFixed(2)} ms at ${home}`;
-  if (ms < slowSyncMs) return okFinding("Disk sync", words);
-  return warningFinding(
-    "Disk sync",
-    words,
-    "Everything waits for it: a faster disk makes all of it faster.",
-  );
+  const words = texts.sync(ms, home);
+  if (ms < slowSyncMs) return okFinding(checks.disk, words);
+  return warningFinding(checks.disk, words, texts.syncSlow);
 }
 
 /** The soft limit of this process, if the system exposes it. */
@@ -106,12 +100,12 @@ export function readOpenFileLimit(): number | undefined {
 }
 
 export function openFilesFinding(limit: number | undefined): DoctorFinding {
-  if (limit === undefined) return okFinding("Open files", "the system does not tell its limit");
-  if (limit >= minOpenFiles) return okFinding("Open files", `up to ${limit}`);
+  if (limit === undefined) return okFinding(checks.openFiles, texts.openFilesUnknown);
+  if (limit >= minOpenFiles) return okFinding(checks.openFiles, texts.openFiles(limit));
   return warningFinding(
-    "Open files",
-    `only ${limit} at once: each tab takes one`,
-    `ulimit -n ${minOpenFiles * 4}, or LimitNOFILE= in the service's unit`,
+    checks.openFiles,
+    texts.openFilesLow(limit),
+    texts.raiseOpenFiles(minOpenFiles * 4),
   );
 }
 
@@ -122,17 +116,12 @@ export async function checkPort(
   running: string | undefined,
 ): Promise<DoctorFinding> {
   const words = `${host}:${port}`;
-  if (running !== undefined) return okFinding("Port", `a host of this home serves at ${running}`);
-  if (port === 0) return okFinding("Port", "any free one");
+  if (running !== undefined) return okFinding(checks.port, texts.portOurs(running));
+  if (port === 0) return okFinding(checks.port, texts.portAny);
   const code = await tryPort(host, port);
-  if (code === undefined) return okFinding("Port", `${words} is free`);
-  const problem =
-    code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${code})`;
-  return errorFinding(
-    "Port",
-    `${words} ${problem}`,
-    "Choose others with HOLDFAST_HOST and HOLDFAST_PORT.",
-  );
+  if (code === undefined) return okFinding(checks.port, texts.portFree(words));
+  const problem = code === "EADDRINUSE" ? texts.portTaken(words) : texts.portUnusable(words, code);
+  return errorFinding(checks.port, problem, texts.portMend);
 }
 
 function tryPort(host: string, port: number): Promise<string | undefined> {

@@ -5,7 +5,10 @@ import type { Config } from "../../ops/config/settings.ts";
 import type { McpServerState } from "../../agent/mcp/mcp.ts";
 import type { OpenedSecrets } from "../../ops/secrets/secrets.ts";
 import { withSecrets } from "../connection/with-secrets.ts";
+import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
+
+const { checks, mcp: texts } = doctorStrings;
 
 /** For all servers together: one that has not answered by then is reported as away. */
 const timeoutMs = 10_000;
@@ -21,15 +24,16 @@ type McpServerStatus = Pick<
 /** The servers as the serving host sees them. */
 export async function checkServedMcp(client: Client): Promise<DoctorFinding[]> {
   const listed = await client.listMcpServers();
-  if (!listed.ok)
-    return [errorFinding("MCP", describeError(listed.error), "The host's log says more.")];
+  if (!listed.ok) return [errorFinding(checks.mcp, describeError(listed.error), texts.mend)];
   return listed.value.servers.flatMap(mcpFindings);
 }
 
 /** Without a serving host, connects to each server once, lists its tools, and disconnects. */
 export async function checkConfiguredMcp(config: Config): Promise<DoctorFinding[]> {
   const checked = await withSecrets(config, (opened) => tryServers(config, opened));
-  return checked.ok ? checked.value : [errorFinding("MCP", checked.failure.message, "See above.")];
+  return checked.ok
+    ? checked.value
+    : [errorFinding(checks.mcp, checked.failure.message, texts.seeAbove)];
 }
 
 async function tryServers(
@@ -65,11 +69,7 @@ async function tryServers(
 function mcpFindings(server: McpServerStatus): DoctorFinding[] {
   if (!server.hidesAdded) return stateFindings(server);
   const { name } = server;
-  const hidden = warningFinding(
-    `MCP ${name}`,
-    "config.json has a server of the same name as an added one, and the one in config.json is used",
-    `Rename it in config.json, or run: holdfast mcp-servers remove ${name}`,
-  );
+  const hidden = warningFinding(checks.mcpServer(name), texts.hidden, texts.hiddenMend(name));
   return [hidden, ...stateFindings(server)];
 }
 
@@ -82,39 +82,27 @@ function stateFindings({
   said,
   ...server
 }: McpServerStatus): DoctorFinding[] {
-  const what = `MCP ${name}`;
-  if (server.switch === "off") return [okFinding(what, "switched off")];
+  const what = checks.mcpServer(name);
+  if (server.switch === "off") return [okFinding(what, texts.off)];
   if (server.signIn === "needed")
-    return [
-      warningFinding(
-        what,
-        "it needs a person to sign in",
-        `Run: holdfast mcp-servers sign-in ${name}, or choose Sign in on the page (Settings, MCP servers).`,
-      ),
-    ];
-  const reason = lastError ?? said.at(-1) ?? "it has not answered in time";
+    return [warningFinding(what, texts.needsSignIn, texts.signIn(name))];
+  const reason = lastError ?? said.at(-1) ?? texts.noAnswer;
   switch (state) {
     case "ready": {
-      const words = `reachable, ${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;
-      const mend = "GET /api/mcp says which ones, and why.";
       return [
         leftOut.length === 0
-          ? okFinding(what, words)
-          : warningFinding(what, `${words}; ${leftOut.length} cannot be used`, mend),
+          ? okFinding(what, texts.ready(tools.length))
+          : warningFinding(
+              what,
+              texts.readyPartly(tools.length, leftOut.length),
+              texts.unusableMend,
+            ),
       ];
     }
     case "stopped":
-      return [
-        warningFinding(what, "not connected here", "Ask the process that has the role runner."),
-      ];
+      return [warningFinding(what, texts.stopped, texts.stoppedMend)];
     case "starting":
     case "away":
-      return [
-        errorFinding(
-          what,
-          `away: ${reason}`,
-          "Look at its command or url, its keys, and whether it runs.",
-        ),
-      ];
+      return [errorFinding(what, texts.away(reason), texts.awayMend)];
   }
 }

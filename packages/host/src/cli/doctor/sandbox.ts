@@ -8,9 +8,11 @@ import type { Config } from "../../ops/config/settings.ts";
 import { type Confinement, openConfinement, type SandboxState } from "../../sandbox/confinement.ts";
 import { tryEscapes } from "../../sandbox/escapes/try-escapes.ts";
 import { allowedEnvironment, runCommand } from "../../sandbox/run-command.ts";
+import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, warningFinding, type DoctorFinding, okFinding } from "./finding.ts";
 
-const what = "Sandbox";
+const { checks, sandbox: texts } = doctorStrings;
+const what = checks.sandbox;
 
 /** Whether the processes of tools are confined, and which servers keep more than they may need. */
 export async function checkSandbox(config: Config): Promise<DoctorFinding[]> {
@@ -26,28 +28,23 @@ export async function checkSandbox(config: Config): Promise<DoctorFinding[]> {
 function sandboxFinding(state: SandboxState): DoctorFinding {
   const { mode, kind, reason, fix } = state;
   if (kind !== "none")
-    return okFinding(
-      what,
-      `commands and MCP servers are confined (${kind}), ${mode}${describeMemoryLimit(state)}`,
-    );
-  const mend = fix ?? "docs/security.md says what a sandbox needs.";
-  if (mode === "off")
-    return warningFinding(what, "off: every command can do what this user can", mend);
-  const words = `no sandbox works here: ${reason ?? "unknown"}`;
+    return okFinding(what, texts.confined(kind, mode) + describeMemoryLimit(state));
+  const mend = fix ?? texts.mend;
+  if (mode === "off") return warningFinding(what, texts.off, mend);
+  const words = texts.none(reason ?? texts.unknownReason);
   return mode === "required"
-    ? errorFinding(what, `${words}; nothing will run`, mend)
-    : warningFinding(what, `${words}; commands run unconfined`, mend);
+    ? errorFinding(what, texts.nothingRuns(words), mend)
+    : warningFinding(what, texts.unconfined(words), mend);
 }
 
 function describeMemoryLimit({ kind, memoryLimit }: SandboxState): string {
   if (kind === "sandbox-exec") return "";
-  return `; memory is limited for each ${memoryLimit === "group" ? "command" : "process"}`;
+  return memoryLimit === "group" ? texts.memoryPerCommand : texts.memoryPerProcess;
 }
 
 function limitFindings({ kind, processLimit }: SandboxState): DoctorFinding[] {
   if (kind === "none" || kind === "sandbox-exec" || processLimit !== "none") return [];
-  const words = "the number of processes is not limited: this host runs as root";
-  return [warningFinding(what, words, "Run it as another user, or on Linux 6.14 or newer.")];
+  return [warningFinding(what, texts.processes, texts.processesMend)];
 }
 
 /** What new sessions may do without asking, where that is not what is usual. */
@@ -57,35 +54,24 @@ export function modeFindings(
 ): DoctorFinding[] {
   const mode = sessionMode.value;
   if (mode === defaultMode) return [];
-  const words = `new sessions begin in ${mode} mode. ${modeWords[mode].help}`;
+  const words = texts.mode(mode, modeWords[mode].help);
   return mode === "full" && kind === "none"
-    ? [
-        warningFinding(
-          "Mode",
-          "new sessions begin in full mode, but nothing confines commands, so they still ask",
-          "Set sessionMode to ask or edits, or make a sandbox work.",
-        ),
-      ]
-    : [okFinding("Mode", words)];
+    ? [warningFinding(checks.mode, texts.fullUnconfined, texts.fullUnconfinedMend)]
+    : [okFinding(checks.mode, words)];
 }
 
 function serverFindings({ mcp, sandbox }: Config): DoctorFinding[] {
   return Object.entries(mcp.value).flatMap(([name, server]) => {
     if ("url" in server) return [];
-    const about = `MCP ${name}`;
+    const about = checks.mcpServer(name);
     if (server.sandbox === "off")
       return [
         sandbox.value === "required"
-          ? errorFinding(
-              about,
-              "it is exempt from the sandbox, which is required",
-              `Remove mcp.${name}.sandbox.`,
-            )
-          : warningFinding(about, "it is exempt from the sandbox", `Remove mcp.${name}.sandbox.`),
+          ? errorFinding(about, texts.exemptRequired, texts.exemptMend(name))
+          : warningFinding(about, texts.exempt, texts.exemptMend(name)),
       ];
     if (networkOf(server) !== "host") return [];
-    const mend = `Set mcp.${name}.sandbox.network to "none", or to a list of host names.`;
-    return [warningFinding(about, "confined, and has the host's whole network", mend)];
+    return [warningFinding(about, texts.network, texts.networkMend(name))];
   });
 }
 
@@ -111,7 +97,7 @@ export async function checkEscapes(
   const personHome = environment["HOME"];
   if (state.kind === "none" || personHome === undefined) {
     const finding = sandboxFinding(state);
-    return [{ ...finding, state: "bad", words: `no escape was attempted: ${finding.words}` }];
+    return [{ ...finding, state: "bad", words: texts.nothingTried(finding.words) }];
   }
   await mkdir(join(home, "workspaces"), { recursive: true, mode: 0o700 });
   const workspace = await mkdtemp(join(home, "workspaces", "escape-"));
@@ -125,17 +111,17 @@ export async function checkEscapes(
       run: (argv) => runConfined(confinement, workspace, environment, argv),
     });
     const held = results.filter(({ outcome }) => outcome === "held").length;
-    const total = `${held} of ${results.length} held (${state.kind})`;
+    const total = texts.total(held, results.length, state.kind);
     return [
       ...results.map(({ id, words, outcome }) => {
-        if (outcome === "held") return okFinding(`held`, `${id}: a command cannot ${words}`);
-        const mend =
-          "Set sandbox to required only where all hold, and report this: see SECURITY.md.";
+        if (outcome === "held") return okFinding(checks.held, texts.held(id, words));
         return outcome === "untried"
-          ? warningFinding("not tried", `${id}: a command could not try to ${words}`, mend)
-          : errorFinding("ESCAPED", `${id}: a command can ${words}`, mend);
+          ? warningFinding(checks.notTried, texts.untried(id, words), texts.escapeMend)
+          : errorFinding(checks.escaped, texts.escaped(id, words), texts.escapeMend);
       }),
-      held === results.length ? okFinding(what, total) : errorFinding(what, total, "See above."),
+      held === results.length
+        ? okFinding(what, total)
+        : errorFinding(what, total, doctorStrings.mcp.seeAbove),
     ];
   } finally {
     await rm(workspace, { recursive: true, force: true });

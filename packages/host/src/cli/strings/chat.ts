@@ -2,6 +2,23 @@ import { plural } from "@holdfast/protocol";
 
 /** Every text of `holdfast chat`. A translation replaces this table. */
 export const chatStrings = {
+  /** The help of the command. */
+  about: {
+    text: "Talks in this terminal, with the host that serves this home, with the one at --url, or in this process if none runs.\n\nAnswers appear as they are written. What you send meanwhile waits; Ctrl-S steers the next step with it, Ctrl-X interrupts the answer for it. Before a tool does something, you see exactly what would run, and decide. /help lists the commands, Tab completes, Ctrl-J begins a new line, Ctrl-O unfolds what was folded last. Esc stops the answer, Ctrl-D leaves.\n\nNothing is lost if you leave, or if the host crashes or restarts. A new session works in the current folder; the first time you are asked to allow that.",
+    flags: {
+      session: "continue this session",
+      continue: "continue the newest session",
+      plain: "without cards, choices and a status line",
+    },
+    examples: {
+      new: "begin a new session with your first message",
+      workspace: "work in that folder, not in the current one",
+      project: "begin in a project, with a persona",
+      continue: "continue where you left off, also after a crash",
+      session: "by words of its title, its id, or the end of its id",
+      pipe: "a line at a time, from a pipe",
+    },
+  },
   greeting: {
     here: "Holdfast, in this process · /help lists the commands",
     at: (address: string) => `Holdfast at ${address} · /help lists the commands`,

@@ -1,27 +1,26 @@
 import { describeError } from "@holdfast/client";
 import type { SkillView } from "@holdfast/protocol";
+import type { ActionCall } from "../../actions.ts";
 import { exit, hasFlag } from "../../command.ts";
 import { askYesOrNo } from "../../workspace-flag.ts";
 import { cleanLine } from "../../screen/text.ts";
 import { packSkills } from "./pack-skills.ts";
-import type { SkillsCall } from "./skills.ts";
+import { skillsStrings } from "../../strings/skills.ts";
+
+const texts = skillsStrings.install;
 
 /** Shows what would be installed and what to look at, and installs it after a yes. */
-export async function installFrom(call: SkillsCall): Promise<number> {
-  const { client, given, terminal, name: source } = call;
+export async function installFrom(call: ActionCall, source: string): Promise<number> {
+  const { client, given, terminal } = call;
   const fail = (text: string, code: number = exit.failed) => {
     terminal.printError(cleanLine(text));
     return code;
   };
-  if (source === "")
-    return fail(
-      "Name a folder, an archive, or the https address of a git repository.",
-      exit.misuse,
-    );
+  if (source === "") return fail(texts.sourceMissing, exit.misuse);
   const packed = await packSkills(source, terminal.environment);
   if (!packed.ok) return fail(packed.reason);
   for (const { path, reason } of packed.skipped)
-    terminal.printError(cleanLine(`${path}: ${reason}`));
+    terminal.printError(cleanLine(skillsStrings.skipped(path, reason)));
   const put = await client.putBlob({
     body: new Uint8Array(packed.archive),
     mediaType: "application/octet-stream",
@@ -30,15 +29,14 @@ export async function installFrom(call: SkillsCall): Promise<number> {
   const staged = await client.stageSkills({ body: { blobId: put.value.blobId } });
   if (!staged.ok) return fail(describeError(staged.error));
   const { id, skills, skipped } = staged.value;
-  for (const { path, reason } of skipped) terminal.printError(cleanLine(`${path}: ${reason}`));
+  for (const { path, reason } of skipped)
+    terminal.printError(cleanLine(skillsStrings.skipped(path, reason)));
   for (const skill of skills) preview(call, skill);
   const answer = await confirm(call, skills.length);
   if (answer !== "yes") {
     await client.discardSkills({ params: { id } });
     return fail(
-      answer === "unasked"
-        ? "Nothing was installed. Read the preview above, then run it again with --yes."
-        : "Nothing was installed.",
+      answer === "unasked" ? texts.unasked : texts.declined,
       answer === "unasked" ? exit.misuse : exit.failed,
     );
   }
@@ -49,28 +47,28 @@ export async function installFrom(call: SkillsCall): Promise<number> {
     return fail(describeError(installed.error));
   }
   if (!hasFlag(given, "json"))
-    terminal.print(cleanLine(`Installed: ${skills.map(({ name }) => name).join(", ")}`));
+    terminal.print(cleanLine(texts.installed(skills.map(({ name }) => name))));
   return exit.done;
 }
 
-function preview({ terminal }: SkillsCall, skill: SkillView): void {
+const maxShownFiles = 50;
+
+function preview({ terminal }: ActionCall, skill: SkillView): void {
   const { name, description, files, warnings, text } = skill;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  terminal.print(cleanLine(`${name}: ${description}`));
-  terminal.print(
-    cleanLine(`  ${text.length} characters of instructions, ${files.length} files, ${bytes} bytes`),
-  );
-  for (const file of files.slice(0, 50)) terminal.print(cleanLine(`  ${file.path}\t${file.size}`));
-  if (files.length > 50) terminal.print(`  and ${files.length - 50} more`);
-  for (const warning of warnings) terminal.print(cleanLine(`  Check this: ${warning}`));
+  terminal.print(cleanLine(texts.preview(name, description)));
+  terminal.print(cleanLine(texts.size(text.length, files.length, bytes)));
+  for (const file of files.slice(0, maxShownFiles))
+    terminal.print(cleanLine(texts.file(file.path, file.size)));
+  if (files.length > maxShownFiles) terminal.print(texts.moreFiles(files.length - maxShownFiles));
+  for (const warning of warnings) terminal.print(cleanLine(texts.check(warning)));
 }
 
 async function confirm(
-  { given, terminal }: SkillsCall,
+  { given, terminal }: ActionCall,
   count: number,
 ): Promise<"yes" | "no" | "left" | "unasked"> {
   if (hasFlag(given, "yes")) return "yes";
   if (terminal.input.isTTY !== true || terminal.output.isTTY !== true) return "unasked";
-  const what = count === 1 ? "this skill" : `these ${count} skills`;
-  return askYesOrNo(terminal, `Install ${what}? The agent follows what it says. [y/N] `);
+  return askYesOrNo(terminal, texts.ask(count));
 }

@@ -10,7 +10,7 @@ test("instructions are set, shown with their history, and deleted", async () => 
   const { settings, close } = await serveHere(home);
   onTestFinished(close);
   const instructions = (...args: string[]) => runHere(["instructions", ...args], settings);
-  expect((await instructions()).told).toContain("There are none");
+  expect((await instructions()).told).toContain("No instructions yet");
   expect(await instructions("set")).toMatchObject({ code: 2 });
   expect(await instructions("set", "Be", "brief.")).toMatchObject({ code: 0 });
   expect(await instructions("set", "Be thorough.")).toMatchObject({ code: 0 });

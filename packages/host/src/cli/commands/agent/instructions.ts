@@ -1,29 +1,7 @@
-import { type Client, describeError, type Result } from "@holdfast/client";
-import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  isPiped,
-  readAll,
-  type Terminal,
-} from "../../command.ts";
-import { withHost } from "../../connection/connect.ts";
+import { type ActionCall, failed, misuse, runAction, say } from "../../actions.ts";
+import { type Command, exit, hasFlag, isPiped, readAll } from "../../command.ts";
 import { cleanJson, cleanLine, cleanText } from "../../screen/text.ts";
-
-interface InstructionsCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly words: readonly string[];
-}
-
-const actions: Readonly<Record<string, (call: InstructionsCall) => Promise<number>>> = {
-  show,
-  set,
-  delete: (call) => write(call, ""),
-  history,
-};
+import { instructionsStrings as texts } from "../../strings/agent.ts";
 
 export const instructions: Command = {
   usage: [
@@ -32,78 +10,56 @@ export const instructions: Command = {
     "instructions delete",
     "instructions history",
   ],
-  about: [
-    "Your custom instructions: how the agent should answer you. New sessions start with them. Sessions that have begun keep",
-    "the text they started with; a deleted text is gone from all of them with their next answer.",
-  ].join("\n"),
-  flags: { json: { type: "boolean", about: "as JSON" } },
+  about: texts.about,
+  flags: { json: { type: "boolean", about: texts.flags.json } },
   examples: [
-    ['holdfast instructions set "Answer in two sentences."', "for new sessions"],
-    ["holdfast instructions set < instructions.md", "from a file"],
-    ["holdfast instructions", "what they are"],
+    ['holdfast instructions set "Answer in two sentences."', texts.examples.set],
+    ["holdfast instructions set < instructions.md", texts.examples.file],
+    ["holdfast instructions", texts.examples.show],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [name = "show", ...words] = given.words;
-    const action = Object.hasOwn(actions, name) ? actions[name] : undefined;
-    if (action === undefined) {
-      terminal.printError(
-        `"instructions ${cleanLine(name)}" is not known: ${Object.keys(actions).join(", ")} are.`,
-      );
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => action({ client, terminal, given, words }));
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "instructions", usual: "show", actions }),
 };
 
-function failed(
-  { terminal }: InstructionsCall,
-  { error }: Result<unknown> & { ok: false },
-): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
-}
+const actions = { show, set, delete: (call: ActionCall) => write(call, ""), history };
 
-async function show(call: InstructionsCall): Promise<number> {
+async function show(call: ActionCall): Promise<number> {
   const { client, given, terminal } = call;
   const read = await client.readInstructions();
   if (!read.ok) return failed(call, read);
   const { text } = read.value.instructions;
   if (hasFlag(given, "json")) terminal.print(cleanJson(read.value.instructions));
-  else if (text === "")
-    terminal.printError("There are none yet. To write them: holdfast instructions set <text>");
+  else if (text === "") terminal.printError(texts.none);
   else terminal.print(cleanText(text));
   return exit.done;
 }
 
-async function set(call: InstructionsCall): Promise<number> {
+async function set(call: ActionCall): Promise<number> {
   const { terminal, words } = call;
   const isFromPipe = words.length === 0 && isPiped(terminal.input);
   const text = isFromPipe ? await readAll(terminal.input) : words.join(" ");
   if (text.trim() !== "") return write(call, text);
-  terminal.printError("Give the text: holdfast instructions set <text>");
-  return exit.misuse;
+  return misuse(call, texts.textMissing);
 }
 
-async function write(call: InstructionsCall, text: string): Promise<number> {
-  const { client, terminal } = call;
+async function write(call: ActionCall, text: string): Promise<number> {
+  const { client } = call;
   const read = await client.readInstructions();
   if (!read.ok) return failed(call, read);
   const headers = { "if-match": read.value.instructions.version };
   const changed = await client.changeInstructions({ headers, body: { text } });
   if (!changed.ok) return failed(call, changed);
-  terminal.print(
-    text === "" ? "Deleted. No session gets them from now on." : "Saved for new sessions.",
-  );
-  return exit.done;
+  return say(call, text === "" ? texts.deleted : texts.saved);
 }
 
-async function history(call: InstructionsCall): Promise<number> {
+async function history(call: ActionCall): Promise<number> {
   const { client, terminal } = call;
   const read = await client.readInstructions();
   if (!read.ok) return failed(call, read);
   const { versions, text, changedAt } = read.value.instructions;
   const current = changedAt === null || text === "" ? [] : [{ text, at: changedAt }];
+  if (versions.length + current.length === 0) terminal.printError(texts.noHistory);
   for (const version of [...versions, ...current])
     terminal.print(`${new Date(version.at).toISOString()}\t${cleanLine(version.text)}`);
   return exit.done;

@@ -56,11 +56,11 @@ test("what cannot be added is refused in words", async () => {
   const { run } = await open();
   for (const [args, words] of [
     [["add"], "Give a name"],
-    [["add", "wiki", "https://wiki.example", "more"], "Give one address"],
-    [["add", "wiki", "https://wiki.example", "--header", "Authorization"], "Give a header like"],
+    [["add", "wiki", "https://wiki.example", "more"], "Give one web address"],
+    [["add", "wiki", "https://wiki.example", "--header", "Authorization"], "Write a header as"],
     [["add", "wiki", "https://wiki.example", "--header", "A=UNSET"], "UNSET is not set"],
     [["on"], "Name a server"],
-    [["paint"], "is not known"],
+    [["paint"], 'There is no "holdfast mcp-servers paint"'],
   ] as const) {
     const refused = await run(...args);
     expect([refused.code, refused.said]).toEqual([2, ""]);

@@ -1,4 +1,3 @@
-import { type Client, describeError, type Result } from "@holdfast/client";
 import {
   fieldErrors,
   type McpServerBody,
@@ -7,33 +6,17 @@ import {
   routes,
 } from "@holdfast/protocol";
 import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../../command.ts";
-import { withHost } from "../../connection/connect.ts";
-import { cleanJson, cleanLine } from "../../screen/text.ts";
-
-interface ServersCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  /** What follows the action. */
-  readonly words: readonly string[];
-}
-
-const actions: Readonly<Record<string, (call: ServersCall) => Promise<number>>> = {
-  list,
-  add,
-  remove,
-  on: (call) => turn(call, "on"),
-  off: (call) => turn(call, "off"),
-  "sign-in": signIn,
-  "sign-out": signOut,
-};
+  type ActionCall,
+  failed,
+  misuse as misuseOf,
+  printList,
+  runAction,
+  say,
+} from "../../actions.ts";
+import { type Command, exit, hasFlag, textFlag } from "../../command.ts";
+import { cleanLine } from "../../screen/text.ts";
+import { mcpServersStrings as texts } from "../../strings/mcp-servers.ts";
+import { programStrings } from "../../strings/program.ts";
 
 export const mcpServers: Command = {
   usage: [
@@ -46,146 +29,116 @@ export const mcpServers: Command = {
     "mcp-servers sign-in <name> [--client-id <id>] [--client-secret <VARIABLE>]",
     "mcp-servers sign-out <name>",
   ],
-  about: [
-    "MCP servers, whose tools every agent has: those in config.json, and those added here or on the page, which take effect",
-    "at once on every host of the store. Values of headers and variables are read from this command's environment, and",
-    "stored encrypted. A program is started by the host, so it is shown first and added with --yes.",
-  ].join("\n"),
+  about: texts.about,
   flags: {
-    header: {
-      type: "string",
-      value: "name=VARIABLE,…",
-      about: "headers to send, and the variables of this shell that hold their values",
-    },
-    env: {
-      type: "string",
-      value: "VARIABLE,…",
-      about: "variables of this shell that the program gets",
-    },
-    cwd: { type: "string", value: "folder", about: "the folder that the program runs in" },
-    network: {
-      type: "string",
-      value: "none|host|names",
-      about: "what the program reaches: nothing, everything (host), or host names with commas",
-    },
-    "client-id": {
-      type: "string",
-      value: "id",
-      about: "a client that you registered, where the sign-in registers none by itself",
-    },
-    "client-secret": {
-      type: "string",
-      value: "VARIABLE",
-      about: "the variable of this shell that holds the client's secret",
-    },
-    yes: { type: "boolean", about: "start this program on the host" },
-    json: { type: "boolean", about: "a line of JSON for each" },
+    header: { type: "string", value: "name=VARIABLE,…", about: texts.flags.header },
+    env: { type: "string", value: "VARIABLE,…", about: texts.flags.env },
+    cwd: { type: "string", value: "folder", about: texts.flags.cwd },
+    network: { type: "string", value: "none|host|names", about: texts.flags.network },
+    "client-id": { type: "string", value: "id", about: texts.flags.clientId },
+    "client-secret": { type: "string", value: "VARIABLE", about: texts.flags.clientSecret },
+    yes: { type: "boolean", about: texts.flags.yes },
+    json: { type: "boolean", about: programStrings.flags.json },
   },
   examples: [
-    ["holdfast mcp-servers add wiki https://wiki.example.org/mcp", "over HTTP"],
+    ["holdfast mcp-servers add wiki https://wiki.example.org/mcp", texts.examples.web],
     [
       "holdfast mcp-servers add wiki https://wiki.example.org/mcp --header Authorization=WIKI_AUTH",
-      'with a header whose value, like "Bearer …", is in the variable WIKI_AUTH',
+      texts.examples.header,
     ],
-    ["holdfast mcp-servers add files --yes -- mcp-server-filesystem /srv", "a program on the host"],
-    ["holdfast mcp-servers off wiki", "keeps it, but does not connect; on brings it back"],
-    ["holdfast mcp-servers sign-in wiki", "prints a link to open in a browser"],
+    ["holdfast mcp-servers add files --yes -- mcp-server-filesystem /srv", texts.examples.program],
+    ["holdfast mcp-servers off wiki", texts.examples.off],
+    ["holdfast mcp-servers sign-in wiki", texts.examples.signIn],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [action = "list", ...words] = given.words;
-    const run = Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (run === undefined) {
-      terminal.printError(
-        `"mcp-servers ${cleanLine(action)}" is not known: ${Object.keys(actions).join(", ")} are.`,
-      );
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => run({ client, terminal, given, words }));
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "mcp-servers", usual: "list", actions }),
 };
 
-function failed({ terminal }: ServersCall, { error }: Result<unknown> & { ok: false }): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
+const actions = {
+  list,
+  add,
+  remove,
+  on: (call: ActionCall) => turn(call, "on"),
+  off: (call: ActionCall) => turn(call, "off"),
+  "sign-in": signIn,
+  "sign-out": signOut,
+};
+
+function misuse(call: ActionCall, sentence: string): number {
+  return misuseOf(call, texts.seeHelp(sentence));
 }
 
-function misuse({ terminal }: ServersCall, sentence: string): number {
-  terminal.printError(`${sentence} "holdfast mcp-servers --help" shows how.`);
-  return exit.misuse;
-}
-
-async function list(call: ServersCall): Promise<number> {
-  const { client, given, terminal } = call;
+async function list(call: ActionCall): Promise<number> {
+  const { client, terminal } = call;
   const listed = await client.listMcpServers();
   if (!listed.ok) return failed(call, listed);
-  for (const server of listed.value.servers)
-    terminal.print(hasFlag(given, "json") ? cleanJson(server) : rowOf(server));
+  const { servers } = listed.value;
+  await printList(call, servers, cellsOf);
+  if (servers.length === 0) terminal.printError(texts.none);
   return exit.done;
 }
 
-function rowOf({
+function cellsOf({
   name,
   state,
   switch: turned,
   tools,
   lastError,
   ...server
-}: McpServerView): string {
-  const tooled = `${tools.length} ${tools.length === 1 ? "tool" : "tools"}`;
+}: McpServerView): string[] {
   const marks = [
-    ...(server.signIn === "none"
-      ? []
-      : [server.signIn === "done" ? "signed in" : "needs a sign-in"]),
-    server.connectedBy === "configuration" ? "in config.json" : "added",
-    ...(server.hidesAdded ? ["used instead of an added server of this name"] : []),
+    ...(server.signIn === "none" ? [] : [signInMark(name, server.signIn)]),
+    server.connectedBy === "configuration" ? texts.inConfiguration : texts.addedHere,
+    ...(server.hidesAdded ? [texts.hidesAdded] : []),
     ...(state !== "ready" && lastError !== null ? [lastError] : []),
   ];
-  const shown = turned === "off" ? "off" : state === "ready" ? `ready, ${tooled}` : state;
-  return [name, shown, server.target, marks.join("; ")].map(cleanLine).join("\t");
+  const connected =
+    state === "ready" ? texts.ready(texts.tools(tools.length)) : texts.states[state];
+  return [name, turned === "off" ? texts.off : connected, server.target, marks.join("; ")];
+}
+
+function signInMark(name: string, state: McpServerView["signIn"]): string {
+  return state === "done" ? texts.signedIn : texts.needsSignIn(name);
 }
 
 type ReadBody = { readonly body: McpServerBody } | { readonly sentence: string };
 
-async function add(call: ServersCall): Promise<number> {
-  const { client, given, terminal, words } = call;
+async function add(call: ActionCall): Promise<number> {
+  const { client, given, words } = call;
   const [name, first, ...rest] = words;
-  if (name === undefined || first === undefined)
-    return misuse(call, "Give a name and an address or a program.");
+  if (name === undefined || first === undefined) return misuse(call, texts.needsTarget);
   const isWeb = /^https?:\/\//i.test(first);
-  if (isWeb && rest.length > 0) return misuse(call, "Give one address.");
+  if (isWeb && rest.length > 0) return misuse(call, texts.oneAddress);
   const read = isWeb ? readWeb(call, first) : readProgram(call, first, rest);
   if ("sentence" in read) return misuse(call, read.sentence);
   const parsed = routes.putMcpServer.body.safeParse(read.body);
   if (!parsed.success) {
     const [error] = fieldErrors(parsed.error);
-    return misuse(call, `${error?.path ?? "It"}: ${error?.message ?? "is not valid"}.`);
+    return misuse(call, programStrings.field(error?.path ?? "", error?.message ?? ""));
   }
   const body = parsed.data;
   const isProgram = body.command !== undefined;
   if (isProgram) {
-    terminal.print(cleanLine(`The host will start: ${programText(body)}`));
-    if (!hasFlag(given, "yes")) return misuse(call, "Add --yes before the -- to confirm that.");
+    say(call, texts.willStart(programText(body)));
+    if (!hasFlag(given, "yes")) return misuse(call, texts.confirmStart);
   }
   const confirmed = isProgram ? { ...body, confirm: programText(body) } : body;
   const added = await client.putMcpServer({ params: { name }, body: confirmed });
   if (!added.ok) return failed(call, added);
-  terminal.print(cleanLine(`Added: ${added.value.server.name}`));
-  return exit.done;
+  return say(call, texts.added(added.value.server.name));
 }
 
 /** The values of variables of this shell: in an argument they would be in the list of processes and in its history. */
 function readVariables(
-  { terminal }: ServersCall,
+  { terminal }: ActionCall,
   pairs: readonly (readonly [string, string])[],
 ): { readonly values: Record<string, string> } | { readonly sentence: string } {
   const values: Record<string, string> = {};
   for (const [name, variable] of pairs) {
     const value = terminal.environment[variable];
     if (value === undefined || value === "")
-      return {
-        sentence: `The variable ${cleanLine(variable)} is not set in this shell. Set it first.`,
-      };
+      return { sentence: texts.variableMissing(cleanLine(variable)) };
     values[name] = value;
   }
   return { values };
@@ -194,19 +147,18 @@ function readVariables(
 const parts = (text: string | undefined): readonly string[] =>
   (text ?? "").split(",").filter((part) => part !== "");
 
-function readWeb(call: ServersCall, url: string): ReadBody {
+function readWeb(call: ActionCall, url: string): ReadBody {
   const pairs = parts(textFlag(call.given, "header")).map((part) => {
     const [name = "", variable = ""] = part.split("=", 2);
     return [name, variable] as const;
   });
-  if (pairs.some((pair) => pair.includes("")))
-    return { sentence: "Give a header like Authorization=WIKI_AUTH." };
+  if (pairs.some((pair) => pair.includes(""))) return { sentence: texts.badHeader };
   const read = readVariables(call, pairs);
   if ("sentence" in read) return read;
   return { body: { url, ...(pairs.length > 0 && { headers: read.values }) } };
 }
 
-function readProgram(call: ServersCall, command: string, args: readonly string[]): ReadBody {
+function readProgram(call: ActionCall, command: string, args: readonly string[]): ReadBody {
   const { given } = call;
   const [cwd, network] = [textFlag(given, "cwd"), textFlag(given, "network")];
   const names = parts(textFlag(given, "env"));
@@ -230,28 +182,26 @@ function readProgram(call: ServersCall, command: string, args: readonly string[]
   };
 }
 
-async function turn(call: ServersCall, to: "on" | "off"): Promise<number> {
+async function turn(call: ActionCall, to: "on" | "off"): Promise<number> {
   const [name] = call.words;
-  if (name === undefined) return misuse(call, "Name a server.");
+  if (name === undefined) return misuse(call, texts.nameMissing);
   const turned = await call.client.changeMcpServer({ params: { name }, body: { switch: to } });
   if (!turned.ok) return failed(call, turned);
-  call.terminal.print(cleanLine(`Switched ${to}: ${name}`));
-  return exit.done;
+  return say(call, texts.switched[to](name));
 }
 
-async function remove(call: ServersCall): Promise<number> {
+async function remove(call: ActionCall): Promise<number> {
   const [name] = call.words;
-  if (name === undefined) return misuse(call, "Name a server.");
+  if (name === undefined) return misuse(call, texts.nameMissing);
   const removed = await call.client.removeMcpServer({ params: { name } });
   if (!removed.ok) return failed(call, removed);
-  call.terminal.print(cleanLine(`Removed: ${name}`));
-  return exit.done;
+  return say(call, texts.removed(name));
 }
 
-async function signIn(call: ServersCall): Promise<number> {
+async function signIn(call: ActionCall): Promise<number> {
   const { client, given, terminal, words } = call;
   const [name] = words;
-  if (name === undefined) return misuse(call, "Name a server.");
+  if (name === undefined) return misuse(call, texts.nameMissing);
   const clientId = textFlag(given, "client-id");
   const variable = textFlag(given, "client-secret");
   const read = readVariables(call, variable === undefined ? [] : [["secret", variable]]);
@@ -263,16 +213,14 @@ async function signIn(call: ServersCall): Promise<number> {
   };
   const begun = await client.signInToMcpServer({ params: { name }, body });
   if (!begun.ok) return failed(call, begun);
-  terminal.print("Open this link in a browser within ten minutes, and sign in there:");
-  terminal.print(cleanLine(begun.value.link));
-  return exit.done;
+  terminal.print(texts.openLink);
+  return say(call, begun.value.link);
 }
 
-async function signOut(call: ServersCall): Promise<number> {
+async function signOut(call: ActionCall): Promise<number> {
   const [name] = call.words;
-  if (name === undefined) return misuse(call, "Name a server.");
+  if (name === undefined) return misuse(call, texts.nameMissing);
   const gone = await call.client.signOutOfMcpServer({ params: { name } });
   if (!gone.ok) return failed(call, gone);
-  call.terminal.print(cleanLine(`Signed out: ${name}`));
-  return exit.done;
+  return say(call, texts.signedOut(name));
 }

@@ -69,7 +69,7 @@ test.each([
   "file:///x",
   "--upload-pack=x",
 ])("%s is not fetched", async (source) => {
-  expect(await filesOf(await packSkills(source, {}))).toContain("an https address");
+  expect(await filesOf(await packSkills(source, {}))).toContain("the https address");
 });
 
 test("of a repository its newest files are taken: nothing of it is run, and a link leads nowhere", async () => {

@@ -5,6 +5,9 @@ import { basename, join, resolve } from "node:path";
 import { allowedEnvironment, runCommand } from "../../../sandbox/run-command.ts";
 import { gitEnvironment } from "../../../util/git-environment.ts";
 import { scanSkills, type SkippedSkill } from "../../../agent/skills/scan-skills.ts";
+import { skillsStrings } from "../../strings/skills.ts";
+
+const texts = skillsStrings.install;
 
 export type PackedSkills =
   | { readonly ok: true; readonly archive: Uint8Array; readonly skipped: readonly SkippedSkill[] }
@@ -19,16 +22,12 @@ export async function packSkills(
 ): Promise<PackedSkills> {
   if (/^https:\/\//iu.test(source)) return packRepository(source, environment, "https");
   if (/^[a-z][a-z0-9+.-]*:/iu.test(source) || source.startsWith("-"))
-    return unusable(
-      "Give a folder, a zip or tar.gz archive, or an https address of a git repository.",
-    );
+    return unusable(texts.badSource);
   const path = resolve(source);
   const info = await lstat(path).catch(() => null);
   if (info?.isDirectory() === true) return packFolder(path, basename(path));
-  if (info?.isFile() !== true)
-    return unusable(`${path} is neither a folder nor an archive. Check the path.`);
-  if (info.size > maxArchiveBytes)
-    return unusable("The archive is larger than 25 MiB. Leave out what the skills do not need.");
+  if (info?.isFile() !== true) return unusable(texts.notFound(path));
+  if (info.size > maxArchiveBytes) return unusable(texts.archiveTooLarge);
   return { ok: true, archive: await readFile(path), skipped: [] };
 }
 
@@ -43,8 +42,8 @@ async function packFolder(folder: string, name: string): Promise<PackedSkills> {
     const [first] = skipped;
     return unusable(
       first === undefined
-        ? `${folder} has no folder with a SKILL.md. Name the folder of a skill.`
-        : `${join(folder, first.path)}: ${first.reason}`,
+        ? texts.noSkill(folder)
+        : skillsStrings.skipped(join(folder, first.path), first.reason),
     );
   }
   const { zipSync } = await import("fflate");
@@ -55,8 +54,7 @@ async function packFolder(folder: string, name: string): Promise<PackedSkills> {
         join(folder, skill.path, file.path),
       );
   const archive = zipSync(files);
-  if (archive.length > maxArchiveBytes)
-    return unusable("The skills are larger than 25 MiB. Install them one by one.");
+  if (archive.length > maxArchiveBytes) return unusable(texts.skillsTooLarge);
   return { ok: true, archive, skipped };
 }
 
@@ -103,10 +101,9 @@ export async function packRepository(
       keep: 2_000,
       signal: new AbortController().signal,
     });
-    if (end.kind === "not_started")
-      return unusable("git cannot be started. Install git and try again.");
+    if (end.kind === "not_started") return unusable(texts.noGit);
     if (end.kind !== "exited" || end.code !== 0)
-      return unusable(`git could not clone the repository: ${end.output.trim()}`);
+      return unusable(texts.notCloned(end.output.trim()));
     const name = /(?<name>[^/]+?)(?:\.git)?\/*$/u.exec(address)?.groups?.["name"] ?? "repository";
     return await packFolder(target, name);
   } finally {

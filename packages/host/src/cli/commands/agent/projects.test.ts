@@ -14,7 +14,7 @@ test("projects are added, edited, listed and deleted, and a folder that may not 
   const { settings, close } = await serveHere(join(parent, "home"));
   onTestFinished(close);
   const projects = (...args: string[]) => runHere(["projects", ...args], settings);
-  expect((await projects()).told).toContain("There are none");
+  expect((await projects()).told).toContain("No projects yet");
   expect(await projects("add")).toMatchObject({ code: 2 });
   expect(await projects("add", "Tides", "--text", "All times are UTC.")).toMatchObject({ code: 0 });
   expect(await projects("edit", "tides", "--folder", folder)).toMatchObject({ code: 1 });

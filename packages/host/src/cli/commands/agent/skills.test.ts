@@ -87,7 +87,7 @@ test("skills are installed from a folder after their preview, and only with a ye
   expect(asked).toMatchObject({ code: 2 });
   expect(asked.said).toContain("audit: Looks at it.");
   expect(asked.said).toContain("it runs what it downloads");
-  expect(asked.told).toContain("run it again with --yes");
+  expect(asked.told).toContain("repeat the command with --yes");
   expect((await skills()).said).not.toContain("audit");
   expect(await skills("install", source, "--yes")).toMatchObject({ code: 0 });
   expect((await skills()).said).toContain("audit\ton\tLooks at it.");

@@ -1,33 +1,10 @@
-import { type Client, describeError, type Result } from "@holdfast/client";
+import type { Result } from "@holdfast/client";
 import { sessionId, type SkillView, type SkippedSkillView } from "@holdfast/protocol";
-import {
-  type Arguments,
-  type Command,
-  exit,
-  hasFlag,
-  type Terminal,
-  textFlag,
-} from "../../command.ts";
-import { withHost } from "../../connection/connect.ts";
-import { cleanJson, cleanLine, cleanText } from "../../screen/text.ts";
-
-export interface SkillsCall {
-  readonly client: Client;
-  readonly terminal: Terminal;
-  readonly given: Arguments;
-  readonly name: string;
-}
-
-const actions: Readonly<Record<string, (call: SkillsCall) => Promise<number>>> = {
-  list,
-  show,
-  install,
-  on: (call) => turn(call, "on"),
-  off: (call) => turn(call, "off"),
-  remove,
-  trust: (call) => decide(call, "trusted"),
-  refuse: (call) => decide(call, "refused"),
-};
+import { type ActionCall, failed, misuse, printList, runAction, say } from "../../actions.ts";
+import { type Command, exit, textFlag } from "../../command.ts";
+import { cleanLine, cleanText } from "../../screen/text.ts";
+import { programStrings } from "../../strings/program.ts";
+import { skillsStrings as texts } from "../../strings/skills.ts";
 
 export const skills: Command = {
   usage: [
@@ -40,54 +17,40 @@ export const skills: Command = {
     "skills trust <name> --session <id>",
     "skills refuse <name> --session <id>",
   ],
-  about: [
-    "Instructions for certain tasks, which the model loads when one fits: folders with a SKILL.md in ~/.holdfast/skills and",
-    "~/.agents/skills. With --session, also those in the session's workspace (.holdfast/skills, .agents/skills,",
-    ".claude/skills), which the model gets only after you have trusted exactly what they say now. In a conversation, /name",
-    "activates a skill.",
-  ].join("\n"),
+  about: texts.about,
   flags: {
-    json: { type: "boolean", about: "a line of JSON for each" },
-    yes: { type: "boolean", about: "install without asking; read the preview first" },
-    session: { type: "string", value: "id", about: "the skills of this session's workspace" },
+    json: { type: "boolean", about: programStrings.flags.json },
+    yes: { type: "boolean", about: texts.flags.yes },
+    session: { type: "string", value: "id", about: texts.flags.session },
   },
   examples: [
-    ["holdfast skills", "the skills, and which ones cannot be used and why"],
-    [
-      "holdfast skills show deploy",
-      "its instructions, its files and what to check before you trust it",
-    ],
-    ["holdfast skills install ./deploy", "shows what is in it, asks, and installs it"],
-    ["holdfast skills off deploy", "sessions no longer have it"],
+    ["holdfast skills", texts.examples.list],
+    ["holdfast skills show deploy", texts.examples.show],
+    ["holdfast skills install ./deploy", texts.examples.install],
+    ["holdfast skills off deploy", texts.examples.off],
   ],
   settings: "reach",
-  async run(given, terminal) {
-    const [action = "list", name = ""] = given.words;
-    const run = Object.hasOwn(actions, action) ? actions[action] : undefined;
-    if (run === undefined) {
-      terminal.printError(
-        `"skills ${cleanLine(action)}" is not known: ${Object.keys(actions).join(", ")} are.`,
-      );
-      return exit.misuse;
-    }
-    return withHost(given, terminal, ({ client }) => run({ client, terminal, given, name }));
-  },
+  run: (given, terminal) =>
+    runAction(given, terminal, { command: "skills", usual: "list", actions }),
 };
 
-function failed({ terminal }: SkillsCall, { error }: Result<unknown> & { ok: false }): number {
-  terminal.printError(cleanLine(describeError(error)));
-  return exit.failed;
-}
+const actions = {
+  list,
+  show,
+  install,
+  on: (call: ActionCall) => turn(call, "on"),
+  off: (call: ActionCall) => turn(call, "off"),
+  remove,
+  trust: (call: ActionCall) => decide(call, "trusted"),
+  refuse: (call: ActionCall) => decide(call, "refused"),
+};
 
-function misused({ terminal }: SkillsCall, sentence: string): number {
-  terminal.printError(cleanLine(sentence));
-  return exit.misuse;
-}
+const nameIn = ({ words: [name = ""] }: ActionCall): string => name;
 
 /** Loaded only for this: it packs and unpacks archives. */
-async function install(call: SkillsCall): Promise<number> {
+async function install(call: ActionCall): Promise<number> {
   const { installFrom } = await import("./install-skills.ts");
-  return installFrom(call);
+  return installFrom(call, nameIn(call));
 }
 
 interface Found {
@@ -96,7 +59,7 @@ interface Found {
 }
 
 /** The session's workspace's if there is one to look at, and the person's own. */
-async function find(call: SkillsCall): Promise<Result<Found>> {
+async function find(call: ActionCall): Promise<Result<Found>> {
   const { client, given } = call;
   const own = await client.listSkills();
   const id = sessionId.safeParse(textFlag(given, "session"));
@@ -113,64 +76,62 @@ async function find(call: SkillsCall): Promise<Result<Found>> {
   };
 }
 
-async function list(call: SkillsCall): Promise<number> {
-  const { given, terminal } = call;
+async function list(call: ActionCall): Promise<number> {
+  const { terminal } = call;
   const found = await find(call);
   if (!found.ok) return failed(call, found);
-  for (const skill of found.value.skills)
-    terminal.print(hasFlag(given, "json") ? cleanJson(skill) : rowOf(skill));
+  await printList(call, found.value.skills, cellsOf);
   for (const { path, reason } of found.value.skipped)
-    terminal.printError(cleanLine(`${path}: ${reason}`));
+    terminal.printError(cleanLine(texts.skipped(path, reason)));
+  if (found.value.skills.length === 0) terminal.printError(texts.none);
   return exit.done;
 }
 
-function rowOf({ name, state, shadowedBy, description, path }: SkillView): string {
-  const shown = shadowedBy === null ? state : `${state}, but the one in ${shadowedBy} is used`;
-  return [name, shown, description, path].map(cleanLine).join("\t");
+function cellsOf({ name, state, shadowedBy, description, path }: SkillView): string[] {
+  return [name, shadowedBy === null ? state : texts.shadowed(state, shadowedBy), description, path];
 }
 
-async function show(call: SkillsCall): Promise<number> {
+async function show(call: ActionCall): Promise<number> {
   return withSkill(call, async ({ text, path, state, files, warnings, description }) => {
     const { terminal } = call;
-    terminal.print(cleanLine(`${path} (${state})`));
+    terminal.print(cleanLine(texts.heading(path, state)));
     terminal.print(cleanLine(description));
     terminal.print("");
     terminal.print(cleanText(text));
     terminal.print("");
-    for (const file of files) terminal.print(cleanLine(`${file.path}\t${file.size} bytes`));
-    for (const warning of warnings) terminal.printError(cleanLine(`Check this: ${warning}`));
+    for (const file of files) terminal.print(cleanLine(texts.file(file.path, file.size)));
+    for (const warning of warnings) terminal.printError(cleanLine(texts.check(warning)));
     return exit.done;
   });
 }
 
-async function turn(call: SkillsCall, state: "on" | "off"): Promise<number> {
-  const { client, terminal, name } = call;
+async function turn(call: ActionCall, state: "on" | "off"): Promise<number> {
+  const { client } = call;
+  const name = nameIn(call);
   return withSkill(call, async () => {
     const switched = await client.switchSkill({ params: { name }, body: { state } });
     if (!switched.ok) return failed(call, switched);
-    terminal.print(cleanLine(state === "on" ? `Switched on: ${name}` : `Switched off: ${name}`));
-    return exit.done;
+    return say(call, texts.switched[state](name));
   });
 }
 
-async function remove(call: SkillsCall): Promise<number> {
-  const { client, terminal, name } = call;
+async function remove(call: ActionCall): Promise<number> {
+  const { client } = call;
+  const name = nameIn(call);
   return withSkill(call, async () => {
     const removed = await client.removeSkill({ params: { name } });
     if (!removed.ok) return failed(call, removed);
-    terminal.print(cleanLine(`Removed: ${name}`));
-    return exit.done;
+    return say(call, texts.removed(name));
   });
 }
 
-async function decide(call: SkillsCall, decision: "trusted" | "refused"): Promise<number> {
-  const { client, given, terminal, name } = call;
-  const id = sessionId.safeParse(textFlag(given, "session"));
+async function decide(call: ActionCall, decision: "trusted" | "refused"): Promise<number> {
+  const { client, given } = call;
+  const name = nameIn(call);
+  const typed = textFlag(given, "session");
+  const id = sessionId.safeParse(typed);
   if (!id.success)
-    return misused(
-      call,
-      "Name a session that works in the folder: --session <id>. holdfast sessions lists them.",
-    );
+    return misuse(call, typed === undefined ? texts.sessionMissing : texts.badSession(typed));
   const listed = await client.listSessionSkills({ params: { id: id.data } });
   if (!listed.ok) return failed(call, listed);
   const skill = listed.value.workspace.skills.find((each) => each.name === name);
@@ -181,20 +142,20 @@ async function decide(call: SkillsCall, decision: "trusted" | "refused"): Promis
     body: { path, hash, decision },
   });
   if (!decided.ok) return failed(call, decided);
-  terminal.print(cleanLine(decision === "trusted" ? `Trusted: ${path}` : `Refused: ${path}`));
-  return exit.done;
+  return say(call, texts.decided[decision](path));
 }
 
-function unknown(call: SkillsCall): number {
-  return misused(call, `There is no skill "${call.name}". holdfast skills lists them.`);
+function unknown(call: ActionCall): number {
+  const name = nameIn(call);
+  return misuse(call, name === "" ? texts.nameMissing : texts.unknown(name));
 }
 
 async function withSkill(
-  call: SkillsCall,
+  call: ActionCall,
   use: (skill: SkillView) => Promise<number>,
 ): Promise<number> {
   const found = await find(call);
   if (!found.ok) return failed(call, found);
-  const skill = found.value.skills.find(({ name }) => name === call.name);
+  const skill = found.value.skills.find(({ name }) => name === nameIn(call));
   return skill === undefined ? unknown(call) : use(skill);
 }

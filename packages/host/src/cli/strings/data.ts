@@ -1,0 +1,113 @@
+import { formatNumber, plural } from "@holdfast/protocol";
+
+const sessionsOf = (count: number): string =>
+  plural(count, { one: "# session", other: "# sessions" });
+const eventsOf = (count: number): string => plural(count, { one: "# event", other: "# events" });
+const findingsOf = (count: number): string =>
+  plural(count, { one: "# finding", other: "# findings" });
+
+/** Every text of `holdfast export`, `import`, `backup`, `restore`, `verify` and `fsck`. A translation replaces these tables. */
+export const transferStrings = {
+  export: {
+    about:
+      "Writes a session as a document: Markdown, a self-contained page, JSON that another Holdfast can import, or its signed log for holdfast verify.",
+    flags: {
+      format: "md, html, json or audit (md)",
+      versions: "all versions of edited and retried messages, or only those shown (all)",
+      to: "write to this file; an existing file is never overwritten",
+    },
+    examples: {
+      markdown: "a session, by words of its title",
+      json: "to import it elsewhere",
+      audit: "a signed log that anyone can check",
+    },
+    badFormat: "--format must be md, html, json or audit.",
+    badVersions: "--versions must be all or shown.",
+    sessionMissing: "Name a session; holdfast sessions list shows them.",
+    notOne: (query: string) =>
+      `No session, or more than one, matches "${query}". holdfast sessions list shows them.`,
+    exists: (path: string) =>
+      `${path} exists already, and is never overwritten. Name another file with --to.`,
+    notWritten: (path: string, code: string) => `${path} cannot be written (${code}).`,
+  },
+  import: {
+    about:
+      "Reads a session that was exported as JSON. It gets an id of its own here; importing the same document again finds the same session.",
+    examples: { file: "the conversation keeps the dates that it had" },
+    fileMissing: "Name the file: holdfast import garden.json",
+    notExported: (file: string | undefined) =>
+      `${file ?? "The input"} is not a session that was exported as JSON. To make one: holdfast export <session> --format json`,
+    unreadable: (path: string, code: string) => `${path} cannot be read (${code}).`,
+    imported: (id: string) => `Imported: ${id}`,
+    skipped: (id: string, reason: string) => `Left out: ${id} (${reason})`,
+  },
+  backup: {
+    about:
+      "Copies the store, as it is at one instant, and the memory into a new folder below backups in the home, while hosts run. Secrets and the token are left out. PostgreSQL has its own tools for this (pg_dump).",
+    examples: { backup: "print the folder" },
+    written: (folder: string, bytes: number) => `${folder}  (${formatNumber(bytes)} bytes)`,
+  },
+  restore: {
+    about: "Copies a backup into an empty home. Nothing is ever overwritten.",
+    examples: { restore: "then: holdfast chat --home ~/other" },
+    folderMissing: "Name the folder of a backup: holdfast restore ~/.holdfast/backups/2026-…",
+    notThere: (folder: string) =>
+      `${folder} does not exist. Backups are below backups in the home.`,
+    restored: (home: string) => `Restored to ${home}. To check it: holdfast fsck`,
+  },
+} as const;
+
+export const verifyStrings = {
+  about:
+    "Checks an audit export: that no event was changed, removed or inserted, and who signed it. It needs no host and no network. Exit codes: 0 if all is well, 1 if not.",
+  flags: {
+    key: "the id of the key that must have signed it, as holdfast doctor shows it",
+    json: "print the whole result as JSON",
+  },
+  examples: {
+    export: "write the file to check",
+    verify: "also require the signature of this host",
+  },
+  fileMissing: "Name the file: holdfast verify garden.jsonl",
+  unreadable: (path: string, code: string) => `${path} cannot be read (${code}).`,
+  intact: (session: string, events: number) => `${session}: ${eventsOf(events)}, all unchanged.`,
+  changed: (session: string, events: number) =>
+    `${session}: ${eventsOf(events)}, not all as they were written.`,
+  unlinked: (count: number) =>
+    `${eventsOf(count)} cannot be checked: older versions did not link events.`,
+  redacted: (count: number) =>
+    plural(count, {
+      one: "# event is shown without its secrets; its hash matches.",
+      other: "# events are shown without their secrets; their hashes match.",
+    }),
+  signed: (key: string, seq: number, time: string) =>
+    `Signed by ${key} up to event ${seq} on ${time}.`,
+} as const;
+
+export const fsckStrings = {
+  about:
+    "Checks that every log is complete and that everything derived follows from the logs. It only reads, and may run while a host works. Exit codes: 0 clean, 1 repaired, 2 damaged, 3 could not finish.",
+  flags: {
+    rebuild: "derive again what differs from its log",
+    json: "print the whole result as JSON",
+  },
+  examples: {
+    check: "check everything and change nothing",
+    rebuild: "repair what can be derived from the logs, and check it",
+  },
+  progress: (sessions: number, events: number) => `${sessionsOf(sessions)}, ${eventsOf(events)} …`,
+  more: (count: number) => `… and ${formatNumber(count)} more`,
+  unproven: (item: string) => `Not checked, because it was being written: ${item}`,
+  spills: (count: number) =>
+    plural(count, {
+      one: "# file of unsaved output is left over; a host imports it when it runs.",
+      other: "# files of unsaved output are left over; a host imports them when it runs.",
+    }),
+  clean: (sessions: number, events: number) =>
+    `${sessionsOf(sessions)}, ${eventsOf(events)}: clean.`,
+  found: (sessions: number, events: number, findings: number, repaired: number) =>
+    `${sessionsOf(sessions)}, ${eventsOf(events)}: ${findingsOf(findings)}${
+      repaired > 0 ? `, ${formatNumber(repaired)} of them repaired` : ""
+    }.`,
+  rebuildHint: "To repair what can be derived from the logs: holdfast fsck --rebuild",
+} as const;
