@@ -28,6 +28,9 @@ test("a tool of an MCP server in config.json asks for approval, runs, and its se
   const everything = { command: process.execPath, args: ["-e", program, main, "stdio", marker] };
   writeFileSync(join(home, "config.json"), JSON.stringify({ mcp: { everything } }));
   const { client, host } = await serveWithClient({ HOLDFAST_HOME: home });
+  // A session only waits a few seconds for a server, and then goes on without its tools.
+  const stateOf = async () => valueOf(await client.listMcpServers()).servers[0]?.state;
+  await expect.poll(stateOf).toBe("ready");
   const { session } = valueOf(await client.createSession({ body: {} }));
   const params = { id: session.id };
   const text = '{tool:everything__echo {"message":"Ahoy"}}';
