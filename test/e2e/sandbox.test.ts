@@ -76,7 +76,7 @@ test("[safety] where user namespaces are refused, doctor names the setting that 
     },
   );
   expect(stdout).toMatch(
-    /no sandbox works here: .*; nothing will run\n.*user\.max_user_namespaces/,
+    /no sandbox works here: .*; no command will run\n.*user\.max_user_namespaces/,
   );
   expect(status).not.toBe(0);
 }, 60_000);

@@ -52,6 +52,19 @@ test("a rate set before a tool still applies after it", async () => {
   expect(clock.now()).toBeCloseTo(1001, 6);
 });
 
+test.each([
+  ["{echo}", 2_000],
+  // The pace that the person chose applies, and afterwards the usual one.
+  ["{rate:100}{echo}", 30_040],
+  ["{echo}{words:60}", 3_000],
+])("of a context of thousands of words, %s takes %i ms", async (text, expected) => {
+  const clock = leapingClock();
+  const model = createRehearsalModel({ clock });
+  const long: ModelMessage = { role: "system", text: "word ".repeat(2_999) };
+  await readToEnd(model.stream(requestOf(long, user(text)), unaborted()));
+  expect(clock.now()).toBeCloseTo(expected, 6);
+});
+
 test("a stalled reader does not get the backlog in one burst", async () => {
   const clock = leapingClock();
   const model = createRehearsalModel({ clock });

@@ -137,6 +137,8 @@ export interface ScriptedStep {
   /** Whether the turn ends after them. */
   readonly isLast: boolean;
   readonly wordsPerSecond: number;
+  /** Whether the person chose that pace. */
+  readonly isPaceChosen: boolean;
   /** The results of the tools that the previous call requested. */
   readonly results: readonly ToolMessage[];
   /** The same for every attempt at this part of this turn. */
@@ -160,6 +162,7 @@ export function findScriptedStep(messages: readonly ModelMessage[]): ScriptedSte
     directives: directives.slice(begin, nextTool === undefined ? undefined : nextTool + 1),
     isLast: nextTool === undefined,
     wordsPerSecond: rate?.wordsPerSecond ?? defaultWordsPerSecond,
+    isPaceChosen: rate !== undefined,
     results: callCount === 0 ? [] : resultsOfLastCalls(turn),
     // Text left behind by a failed attempt does not change the fingerprint.
     fingerprint: () =>

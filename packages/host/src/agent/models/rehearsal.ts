@@ -145,6 +145,9 @@ export interface RehearsalOptions {
   readonly random?: Random;
 }
 
+/** The instructions alone are thousands of words, and nobody wants to read along. */
+const maxEchoSeconds = 2;
+
 /** A text that happens to be full of braces does not get a page of remarks. */
 const maxRemarks = 3;
 
@@ -178,6 +181,7 @@ async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGen
   }
   const failing = createScriptedFailures(step, failures);
   let remarks = 0;
+  let { isPaceChosen } = step;
 
   for (const result of step.results) yield* writer.writeText(wordsOf(reportResult(result)));
   for (const directive of step.directives) {
@@ -191,13 +195,19 @@ async function* runScript(request: ModelRequest, stage: RehearsalDeps): AsyncGen
         break;
       case "rate":
         writer.setRate(directive.wordsPerSecond);
+        isPaceChosen = true;
         break;
       case "stall":
         await writer.pause(directive.seconds);
         break;
-      case "echo":
-        yield* writer.writeText(wordsOf(echoContext(request.messages)));
+      case "echo": {
+        const words = [...wordsOf(echoContext(request.messages))];
+        const pace = Math.max(step.wordsPerSecond, words.length / maxEchoSeconds);
+        if (!isPaceChosen) writer.setRate(pace);
+        yield* writer.writeText(words);
+        if (!isPaceChosen) writer.setRate(step.wordsPerSecond);
         break;
+      }
       case "misread":
         if (remarks++ < maxRemarks) yield* writer.writeText(wordsOf(explainMisread(directive)));
         break;
