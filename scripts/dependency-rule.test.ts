@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createFolder } from "@holdfast/testing/process/folder";
 import { checkDependencies } from "./dependency-rule.ts";
@@ -207,9 +206,4 @@ test("refused: a source file that git knows and the check missed", () => {
       message: "this source file was not checked",
     },
   ]);
-});
-
-test("the check sees this repository", () => {
-  const root = fileURLToPath(new URL("..", import.meta.url));
-  expect(checkDependencies(root).files).toBeGreaterThan(20);
 });
