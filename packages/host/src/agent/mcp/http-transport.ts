@@ -10,6 +10,11 @@ const maxBytes = 16 * 1024 * 1024;
 
 export class ConnectionRefusal extends Error {}
 
+const bearerTokens = new WeakMap<Response, string>();
+
+/** The access token of the request that got this response from a bound fetch. */
+export const tokenSentFor = (response: Response): string | undefined => bearerTokens.get(response);
+
 /**
  * A fetch for one server. The operator's headers go to the configured origin and nowhere else: not after a redirect,
  * and not to an address the server names.
@@ -22,18 +27,26 @@ export function createBoundFetch(
     if (new URL(url).origin !== origin)
       throw new ConnectionRefusal("The server led to another origin, which was not asked.");
     const response = await send(url, { ...init, redirect: "manual" });
+    const [, token] =
+      /^Bearer (.+)$/.exec(new Headers(init.headers).get("authorization") ?? "") ?? [];
+    const remember = (answer: Response): Response => {
+      if (token !== undefined) bearerTokens.set(answer, token);
+      return answer;
+    };
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
       await response.body?.cancel();
       throw new ConnectionRefusal("The server redirects elsewhere, and is not followed.");
     }
-    if (response.body === null) return response;
+    if (response.body === null) return remember(response);
     const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
     const body = response.body.pipeThrough(bounded(isStream ? "event" : "whole"));
-    return new Response(body, {
-      status: response.status,
-      statusText: response.statusText,
-      headers: response.headers,
-    });
+    return remember(
+      new Response(body, {
+        status: response.status,
+        statusText: response.statusText,
+        headers: response.headers,
+      }),
+    );
   };
 }
 

@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { unconfined } from "../../../../test/support/open-confinement.ts";
 import { keySettings } from "../../../../test/support/providers/models.ts";
 import { openSecrets } from "../../../ops/secrets/secrets.ts";
+import { createBoundFetch } from "../http-transport.ts";
 import { openMcp } from "../mcp.ts";
 import { openSignInRows } from "./sign-in-rows.ts";
 import { createSignIns } from "./sign-ins.ts";
@@ -170,6 +171,21 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     server.expireTokens();
     here.mcp.restart("wiki");
     await expect.poll(() => here.state()?.state).toBe("ready");
+  });
+
+  test("a late 401 for a request without the current token spends no refresh token", async () => {
+    const server = await openServer();
+    const here = await (await openHosts(server))();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+    const fetchFn = createBoundFetch(server.mcp.origin);
+    const response = await fetchFn(server.mcp.url, { method: "POST", body });
+    expect(response.status).toBe(401);
+    await signIn(here, server);
+    const provider = here.signIns.providerFor("wiki", server.mcp.url);
+    const token = await provider.token();
+    const serverUrl = new URL(server.mcp.url);
+    await provider.onUnauthorized?.({ response, serverUrl, fetchFn });
+    expect([await provider.token(), server.tokenRequests.length]).toEqual([token, 1]);
   });
 
   test("an answer without a new refresh token keeps the old one", async () => {

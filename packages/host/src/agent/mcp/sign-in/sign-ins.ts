@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AuthProvider } from "@modelcontextprotocol/client";
 import { type Sdk, loadSdk } from "../connect.ts";
+import { tokenSentFor } from "../http-transport.ts";
 import { beginSignIn, readChallenge } from "./begin-sign-in.ts";
 import { createOAuthFetch, type OAuthFetchOptions, SignInFailure } from "./oauth-fetch.ts";
 import type { RefreshLeaseDeps } from "./refresh-lease.ts";
@@ -141,7 +142,6 @@ export function createSignIns(deps: SignInsDeps): SignIns {
     },
     providerFor(name, url) {
       watch(name, url);
-      let sent: string | undefined;
       return {
         async token() {
           let tokens = tokensOf(name, url);
@@ -149,10 +149,11 @@ export function createSignIns(deps: SignInsDeps): SignIns {
             tokens?.expiresAt !== undefined && tokens.expiresAt - expiryMarginMs < now();
           if (tokens !== null && isOver && tokens.refresh_token !== undefined)
             tokens = await refreshOnce(name, url, tokens.access_token);
-          sent = tokens?.access_token;
-          return sent;
+          return tokens?.access_token;
         },
         async onUnauthorized({ response }) {
+          // Not the token that was given out last: another request may have got a newer one since.
+          const sent = tokenSentFor(response);
           await rows.reload();
           const tokens = tokensOf(name, url);
           if (tokens !== null && tokens.access_token !== sent) return;
