@@ -246,7 +246,7 @@ test("run begins a session in the mode that it names, and sessions switches it",
     return { code, said: started.stdout(), told: started.stderr() };
   }
   const wrong = await holdfast("run", "--mode", "everything", "Hello");
-  expect([wrong.code, wrong.told]).toEqual([2, "--mode takes one of plan, ask, edits, full.\n"]);
+  expect([wrong.code, wrong.told]).toEqual([2, "--mode must be plan, ask, edits, or full.\n"]);
   const planned = await holdfast(
     "run",
     "--mode",

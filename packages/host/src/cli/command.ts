@@ -110,7 +110,7 @@ export function parseFlags(
 function sentenceFor(error: unknown, known: readonly string[]): string {
   if (!(error instanceof Error)) return texts.unreadableFlags;
   const [, quoted = ""] = /'([^']*)'/.exec(error.message) ?? [];
-  const [, flag = ""] = /--([^\s=,]+)/.exec(error.message) ?? [];
+  const [, flag = ""] = /--([^\s=,']+)/.exec(error.message) ?? [];
   switch ("code" in error ? error.code : undefined) {
     case "ERR_PARSE_ARGS_UNKNOWN_OPTION":
       return flag === ""
