@@ -61,6 +61,7 @@ type PassedOn = Pick<
   RunnerDeps,
   | "toolPolicy"
   | "runsSharingBudget"
+  | "budgets"
   | "placeAttachments"
   | "rightsOf"
   | "modeLimit"
@@ -237,10 +238,11 @@ export function createEngine(options: EngineOptions): Engine {
     onError,
   });
   const { toolPolicy, runsSharingBudget, placeAttachments, spills, onSpillState } = options;
-  const { rightsOf, modeLimit } = options;
+  const { rightsOf, modeLimit, budgets } = options;
   const runner = new Runner({
     ...(toolPolicy && { toolPolicy }),
     ...(runsSharingBudget && { runsSharingBudget }),
+    ...(budgets && { budgets }),
     ...(placeAttachments && { placeAttachments }),
     ...(rightsOf && { rightsOf }),
     ...(modeLimit && { modeLimit }),

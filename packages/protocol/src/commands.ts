@@ -127,6 +127,7 @@ export const commands = [
     "List the skills of this session, or use one. /NAME also uses one, if no command has that name.",
     { aliases: ["skills"], example: "/skill deploy to staging" },
   ),
+  define("agents", noArgument, "List the agents that this session can give tasks to."),
   define(
     "memory",
     optionalText("words"),

@@ -107,6 +107,19 @@ export const source = z.looseObject({
 });
 export type Source = z.infer<typeof source>;
 
+/** A delegated task, as its card shows it. What it cost and took is absent until it has ended. */
+export const childDetails = z.looseObject({
+  sessionId,
+  runId,
+  title: z.string().optional(),
+  /** The name of the agent profile that it worked by. */
+  profile: z.string().optional(),
+  /** With the tasks that it delegated itself. */
+  costMicros: z.int().nonnegative().optional(),
+  tookMs: z.int().nonnegative().optional(),
+});
+export type ChildDetails = z.infer<typeof childDetails>;
+
 /** What a tool's result shows a person besides its text. It is not sent to the model. */
 export const toolDetails = z.looseObject({
   changes: z.array(fileChange).optional(),
@@ -124,7 +137,7 @@ export const toolDetails = z.looseObject({
     .array(z.looseObject({ host: z.string(), port: z.int(), outcome: z.string(), times: z.int() }))
     .optional(),
   /** The session that got the task. */
-  child: z.looseObject({ sessionId, runId }).optional(),
+  child: childDetails.optional(),
   sources: z.array(source).optional(),
 });
 export type ToolDetails = z.infer<typeof toolDetails>;
@@ -150,6 +163,20 @@ export const skillMark = z.looseObject({
   hash: z.string().regex(/^[0-9a-f]{64}$/u),
 });
 export type SkillMark = z.infer<typeof skillMark>;
+
+/** A picture in a tool's result that the model is shown. */
+const shownImage = z.looseObject({ blobId, mediaType: z.string() });
+export type ShownImage = z.infer<typeof shownImage>;
+
+/** What a tool's result has besides its outcome and output. */
+export const toolResultFields = {
+  /** Holds the whole output if it is longer than what stands here. */
+  blobId: blobId.optional(),
+  details: toolDetails.optional(),
+  images: z.array(shownImage).max(20).optional(),
+  /** The call activated this skill, and the output is its instructions. */
+  skill: skillMark.optional(),
+};
 
 const providerFields = {
   ...recoveredMark,
@@ -182,12 +209,8 @@ export const toolResultPart = z.looseObject({
   callId,
   name: z.string(),
   outcome: toolOutcome,
-  /** The whole output, or its beginning if `blobId` holds the whole. */
   output: z.string(),
-  blobId: blobId.optional(),
-  details: toolDetails.optional(),
-  /** The call activated this skill, and the output is its instructions. */
-  skill: skillMark.optional(),
+  ...toolResultFields,
   ...taintMark,
   ...recoveredMark,
 });
@@ -307,14 +330,16 @@ export function blobsOf(parts: readonly Part[]): BlobId[] {
   });
 }
 
-/** The blobs a tool's result references: its whole output, and its files. */
+/** The blobs a tool's result references: its whole output, its files, and its pictures. */
 export function blobsOfResult({
   blobId: whole,
   details,
+  images = [],
 }: {
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
+  readonly images?: readonly ShownImage[] | undefined;
 }): BlobId[] {
-  const files = details?.files?.map((file) => file.blobId) ?? [];
-  return whole === undefined ? files : [whole, ...files];
+  const files = [...(details?.files ?? []), ...images].map((file) => file.blobId);
+  return [...new Set(whole === undefined ? files : [whole, ...files])];
 }

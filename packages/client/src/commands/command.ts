@@ -15,6 +15,7 @@ import type {
   ScheduleView,
   SearchHitView,
   SessionMode,
+  SessionAgentsView,
   SessionSkillsView,
   SessionView,
   UsageTotalsView,
@@ -119,6 +120,12 @@ export type CommandAnswer =
   | {
       readonly kind: "skills";
       readonly skills: SessionSkillsView["available"];
+      /** How many of the workspace nobody has decided about. */
+      readonly waiting: number;
+    }
+  | {
+      readonly kind: "agents";
+      readonly agents: SessionAgentsView["available"];
       /** How many of the workspace nobody has decided about. */
       readonly waiting: number;
     }

@@ -21,7 +21,7 @@ import {
   readOrSetTitle,
   readUsage,
 } from "./settings.ts";
-import { listOrUseSkill } from "./skills.ts";
+import { listAgents, listOrUseSkill } from "./skills.ts";
 import {
   newSession,
   branch,
@@ -95,6 +95,7 @@ const sessionCommands: Record<
   mode: readOrSetMode,
   persona: readOrSetPersona,
   skill: listOrUseSkill,
+  agents: listAgents,
   project: readOrSetProject,
   processes: listOrStopProcesses,
   status: sessionStatus,

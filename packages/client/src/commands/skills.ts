@@ -23,6 +23,18 @@ export async function listOrUseSkill(
   return refuseCommand("skill_not_found", `There is no skill ${name} here. /skill lists them.`);
 }
 
+/** Lists the agents that the session's model can give tasks to. */
+export async function listAgents({
+  client,
+  sessionId,
+}: SessionCommandContext): Promise<CommandAnswer> {
+  const listed = await client.listSessionAgents({ params: { id: sessionId } });
+  if (!listed.ok) return refusalFrom(listed.error);
+  const { available, workspace } = listed.value;
+  const waiting = workspace.agents.filter(({ state }) => state === "undecided").length;
+  return { kind: "agents", agents: available, waiting };
+}
+
 /**
  * Whether a text that is no command asks for a skill: `/name` and what it is to do. The host activates it, so the text
  * is sent as it is.

@@ -15,6 +15,7 @@ import {
 import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelMessage, AssistantPart, ModelCall, ModelDocument } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
+import { noticeForModel } from "../limits/run-budget.ts";
 import { renderCarriedSkills } from "./active-skills.ts";
 import type { AppliedEpoch, ContextEntries } from "./session-context.ts";
 
@@ -78,7 +79,7 @@ export function buildContext(
 }
 
 function imagesIn(message: ModelMessage): number {
-  if (message.role === "user") return message.images?.length ?? 0;
+  if (message.role === "user" || message.role === "tool") return message.images?.length ?? 0;
   if (message.role !== "assistant") return 0;
   return message.parts.filter(({ kind }) => kind === "image").length;
 }
@@ -145,6 +146,9 @@ function renderEntries(visible: readonly StoredEvent[]): readonly RenderedMessag
   const results = resultsIn(entries);
   const rendered: RenderedMessage[] = [];
   for (const entry of entries) {
+    const notice = noticeForModel(entry);
+    if (notice !== null)
+      rendered.push({ seq: entry.seq, message: { role: "notice", text: notice } });
     if (entry.type !== "message.user" && entry.type !== "message.assistant") continue;
     const decoded = decodeEvent(entry);
     if (decoded.kind !== "known") continue;
@@ -289,7 +293,9 @@ function toolMessage(call: ModelCall, result: ToolResultPart | undefined): Model
   const { callId, name } = call;
   if (result === undefined) return { role: "tool", callId, name, output: unknownOutcome };
   const { outcome, output } = result;
-  if (outcome === "ok") return { role: "tool", callId, name, output };
+  const images = result.images?.map(({ blobId, mediaType }) => ({ blobId, mediaType }));
+  const shown = images === undefined ? {} : { images };
+  if (outcome === "ok") return { role: "tool", callId, name, output, ...shown };
   const outcomeText =
     outcome === "unknown"
       ? unknownOutcome
@@ -299,5 +305,6 @@ function toolMessage(call: ModelCall, result: ToolResultPart | undefined): Model
     callId,
     name,
     output: output === "" ? outcomeText : `${outcomeText}\n${output}`,
+    ...shown,
   };
 }

@@ -21,6 +21,8 @@ export type ModelMessage =
       readonly callId: CallId;
       readonly name: string;
       readonly output: string;
+      /** Pictures that the tool returned. The output names them too. */
+      readonly images?: readonly ModelImage[];
     };
 
 export interface ModelDocument {

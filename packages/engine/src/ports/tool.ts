@@ -11,6 +11,7 @@ import type {
   RunId,
   SessionId,
   SessionMode,
+  ShownImage,
   SkillMark,
   TaintSource,
   ToolDetails,
@@ -65,6 +66,8 @@ export interface ToolResult {
   readonly blobId?: BlobId;
   /** For people and pages; the model gets only the output. Dropped if too large. */
   readonly details?: ToolDetails;
+  /** Pictures that the model is shown with the output, if it takes any. */
+  readonly images?: readonly ShownImage[];
   /** The output is the instructions of this skill, which a compaction must keep. */
   readonly skill?: SkillMark;
   /** What a stranger may have written of the output, besides what the tool itself declares. */

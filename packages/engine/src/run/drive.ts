@@ -8,7 +8,6 @@ import {
   type RunId,
 } from "@holdfast/protocol";
 import { pendingCalls } from "../context/build-context.ts";
-import type { ModelFailure } from "../ports/model.ts";
 import type { Random } from "../ports/clock.ts";
 import {
   settleUnrunCalls,
@@ -28,28 +27,24 @@ import {
   type StepDeps,
   prepareStep,
 } from "./call-model.ts";
-import {
-  compactAfterOverflow,
-  compactIfNearlyFull,
-  type ContextFit,
-} from "../context/compactor.ts";
+import { compactIfNearlyFull, type ContextFit } from "../context/compactor.ts";
 import { type CachedContext, RunContext } from "../context/session-context.ts";
 import { AnswerImages, type StoredImages } from "./answer-images.ts";
 import { Journal, type Tick } from "./journal.ts";
 import type { RunHandle } from "./run-handle.ts";
 import {
   isRetryable,
+  recoverFromOverflow,
   retryDelayMs,
   stepBackoff,
-  type TransientFailure,
   triesFor,
 } from "./model-retries.ts";
+import { createRunBudget, type RunBudgetDeps } from "../limits/run-budget.ts";
 import { runTools } from "./run-tools.ts";
 import type { CallPolicyDeps } from "./approvals.ts";
 import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
 import { type SteerDeps, takeSteering } from "./claim.ts";
 import { createRunRights, permittedTools } from "./run-rights.ts";
-import type { Log } from "../log/log.ts";
 
 export interface RunLimits {
   readonly steps: number;
@@ -67,8 +62,7 @@ export type RunsSharingBudget = (
   run: Pick<RunHandle, "owner" | "session" | "runId">,
 ) => Promise<readonly RunId[]>;
 
-export interface BudgetDeps {
-  readonly log: Log;
+export interface BudgetDeps extends RunBudgetDeps {
   readonly limits: RunLimits;
   /** By default each run has its own budget. */
   readonly runsSharingBudget?: RunsSharingBudget;
@@ -115,6 +109,7 @@ export async function driveRun(
   let fallback: string | null = null;
   const context = new RunContext(deps.log.store, run, cachedContext, deps.fit?.count);
   const rightsNow = createRunRights(deps, run);
+  const budget = createRunBudget(deps, run);
   // After a take-over, wait as long as the previous runner would have.
   if (tries > 0) await deps.clock.sleep(backoffMs(stepBackoff, tries - 1, deps.random), run.signal);
   for (;;) {
@@ -139,6 +134,12 @@ export async function driveRun(
         await settleUnrunCalls(deps.log.store.reads, run, stepEntries),
       );
     }
+    const isTold = await budget.isTold(entries);
+    if (calls.length > 0 && isTold) {
+      const unrun = { output: "Not run: the budget of this task is used up." };
+      const settled = await settleUnrunCalls(deps.log.store.reads, run, stepEntries, unrun);
+      return endRun(run, "limit", settled, "budget");
+    }
     if (calls.length > 0) {
       const requested = { ...stepEntries, calls, rights, taint: context.taint };
       await runTools(permitted, run, requested, new Journal(deps, run, journal));
@@ -160,9 +161,16 @@ export async function driveRun(
       const text = `The rights profile ${spentProfile} has reached its spending limit for 24 hours. Raise the limit, or ask again later.`;
       return endRun(run, "limit", [noticeEvent(run, "spend_profile", text)], "spend_profile");
     }
+    const isNewStep = tries === 0 && !isFallbackPending;
+    const conclude =
+      isTold || !isNewStep
+        ? null
+        : await budget.conclude({ steps: step, timeMs: deps.clock.now() - startedAt });
+    if (conclude !== null && (await run.write([conclude])) === null) return;
+    if (conclude !== null) continue;
     const steered = await takeSteering(deps, run, { entries: entries.tail, rights });
     if (steered > 0) continue;
-    step += tries === 0 && !isFallbackPending ? 1 : 0;
+    step += isNewStep ? 1 : 0;
     // A compaction may have covered the notice that names the fallback.
     fallback = currentFallback(entries.tail, run.runId) ?? fallback;
     const call = await callStepModel(permitted, run, context, { step, tries, fallback });
@@ -306,23 +314,6 @@ async function settleCall(
   if ((await run.write([...partialOutput, retrying])) === null) return "ended";
   if (pause > 0) await deps.clock.sleep(pause, run.signal);
   return "retry";
-}
-
-/** Compacts a context that was too long; the failure is then transient. */
-async function recoverFromOverflow(
-  { fit, clock }: DriveDeps,
-  run: RunHandle,
-  { modelName: model, tokens, context }: ModelCallOutcome,
-  failure: ModelFailure,
-): Promise<TransientFailure> {
-  if (failure.class !== "overflow" || fit === undefined) return failure;
-  const recovered = await compactAfterOverflow(
-    fit,
-    run,
-    { model, tokens, epoch: context.epochs },
-    clock,
-  );
-  return recovered === "compacted" ? { ...failure, class: "retryable", retryNow: true } : recovered;
 }
 
 function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {

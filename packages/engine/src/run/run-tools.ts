@@ -4,6 +4,7 @@ import {
   defaultMode,
   mergeTaint,
   type MessageId,
+  type ShownImage,
   type SkillMark,
   type TaintSource,
   type ToolDetails,
@@ -241,10 +242,11 @@ async function startTool(
     tookMs < minShownMs ? result.details : { ...result.details, tookMs },
   );
   const found = mergeTaint(result.taint ?? []);
-  const { skill } = result;
+  const { images, skill } = result;
   const extras = {
     ...(blobId && { blobId }),
     ...(details && { details }),
+    ...(images && { images: [...images] }),
     ...(skill && { skill }),
   };
   await journal.record(
@@ -277,6 +279,7 @@ interface ToolOutcomeResult {
   readonly output: string;
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
+  readonly images?: readonly ShownImage[] | undefined;
   readonly skill?: SkillMark | undefined;
   readonly taint?: readonly TaintSource[] | undefined;
 }

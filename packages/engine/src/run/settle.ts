@@ -13,6 +13,7 @@ import {
   ownerRights,
   type Rights,
   type RunId,
+  type ShownImage,
   type SkillMark,
   type TaintSource,
   type ToolDetails,
@@ -108,6 +109,7 @@ export interface ToolEnd {
   readonly output: string;
   readonly blobId?: BlobId | undefined;
   readonly details?: ToolDetails | undefined;
+  readonly images?: readonly ShownImage[] | undefined;
   readonly skill?: SkillMark | undefined;
   readonly recovered?: true | undefined;
   readonly taint?: readonly TaintSource[] | undefined;
@@ -119,8 +121,8 @@ export function toolEndOf(tool: StreamedTool): ToolEnd {
   const taint = mergeTaint(tool.started.taint ?? [], tool.ended?.taint ?? []);
   const call = { callId, name, resultId, taint };
   if (tool.ended === null) return { ...call, outcome: "unknown", output: tool.output };
-  const { outcome, output, blobId, details, skill } = tool.ended;
-  return { ...call, outcome, output, blobId, details, skill, recovered: tool.recovered };
+  const { outcome, output, blobId, details, images, skill } = tool.ended;
+  return { ...call, outcome, output, blobId, details, images, skill, recovered: tool.recovered };
 }
 
 /** The entry for a tool and its streamed output. */
@@ -130,11 +132,12 @@ export function settledTool(
   deltas: StreamedTool["deltas"],
 ): NewEvent {
   const { callId, resultId, name, outcome, output } = end;
-  const { blobId, details, skill, recovered, taint = [] } = end;
+  const { blobId, details, images, skill, recovered, taint = [] } = end;
   const marks = {
     ...(taint.length > 0 && { taint: [...taint] }),
     ...(blobId && { blobId }),
     ...(details && { details }),
+    ...(images && { images: [...images] }),
     ...(skill && { skill }),
     ...(recovered && { recovered }),
   };
@@ -235,14 +238,17 @@ export async function settleUnrunCalls(
   settlement: {
     readonly alreadySettled?: { has(callId: CallId): boolean };
     readonly unstored?: readonly ModelCall[];
+    /** Why they were not run; by default because the run was cancelled. */
+    readonly output?: string;
   } = {},
 ): Promise<readonly NewEvent[]> {
   const { alreadySettled = new Set(), unstored = [] } = settlement;
+  const { output = callRefusals.cancelled } = settlement;
   const calls = [...pendingCalls(stepEntries.entries), ...unstored].filter(
     ({ callId }) => !alreadySettled.has(callId),
   );
   if (calls.length === 0) return [];
-  return unrunResults(run, calls, callRefusals.cancelled, await startedCalls(reads, stepEntries));
+  return unrunResults(run, calls, output, await startedCalls(reads, stepEntries));
 }
 
 /** P7: a call this runner did not run may have been started by an earlier one: its outcome is unknown. */

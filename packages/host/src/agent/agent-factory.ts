@@ -7,11 +7,10 @@ import {
   type Tool,
 } from "@holdfast/engine";
 
-import type { BlobId, OwnerId } from "@holdfast/protocol";
+import type { BlobId, OwnerId, ReasoningEffort } from "@holdfast/protocol";
 
 import type { AgentTools } from "./mcp/agent-tools.ts";
 import type { ModelRegistry } from "./models/registry.ts";
-import { skillToolName } from "./skills/skill-tool.ts";
 import type { SystemPrompt } from "./system-prompt.ts";
 
 export interface AgentFactoryDeps {
@@ -21,8 +20,13 @@ export interface AgentFactoryDeps {
   readonly tools: (request: AgentRequest) => Promise<AgentTools>;
   /** A session's system prompt, frozen with the session. */
   readonly prompt: Pick<SystemPrompt, "signature" | "text">;
-  /** Whether a session has skills. Without any it does not have the tool either. */
-  readonly hasSkills?: (session: AgentSession) => Promise<boolean>;
+  /** Those of the tools that a session has, in the form that it has them; by default all. */
+  readonly toolsFor?: (
+    session: AgentSession,
+    all: ReadonlyMap<string, Tool>,
+  ) => Promise<ReadonlyMap<string, Tool>>;
+  /** The effort that a session's own brief asks for; `null` for that of the settings. */
+  readonly effortOf?: (session: AgentSession) => Promise<ReasoningEffort | null>;
 }
 
 /** A rough estimate of a client and its tools. */
@@ -39,7 +43,8 @@ export function createAgentFactory({
   models,
   tools,
   prompt,
-  hasSkills,
+  toolsFor,
+  effortOf = async () => null,
 }: AgentFactoryDeps): AgentFactory {
   const names = new Map<string, string>();
 
@@ -53,7 +58,12 @@ export function createAgentFactory({
       // Before the first step, which compacts what does not fit the window.
       await models.learn(name);
       const { signature: toolsSignature } = await tools(request);
-      const signature = joinParts(ownSignature(name, request.owner), toolsSignature);
+      const effort = await effortOf(request);
+      const signature = joinParts(
+        ownSignature(name, request.owner),
+        toolsSignature,
+        effort === null ? "" : `effort=${effort}`,
+      );
       names.set(signature, name);
       for (const oldest of names.keys()) if (names.size > maxNames) names.delete(oldest);
       return signature;
@@ -62,9 +72,13 @@ export function createAgentFactory({
       // The session may name another model by now; this agent is cached under the one it was requested with.
       const name = names.get(signature) ?? models.defaultModel();
       const { tools: available, signature: toolsSignature } = await tools(request);
+      // A session that has an effort of its own has a lane of its own too.
+      const effort = await effortOf(request);
       const open = (modelName: string) =>
-        models.open(modelName, (blobId, kind) =>
-          readAttachment(store, request.owner, blobId, maxSentBytes[kind]),
+        models.open(
+          modelName,
+          (blobId, kind) => readAttachment(store, request.owner, blobId, maxSentBytes[kind]),
+          effort,
         );
       return {
         modelName: name,
@@ -81,19 +95,12 @@ export function createAgentFactory({
             toolsSignature,
           ),
         tools: available,
-        ...(hasSkills && {
-          toolsFor: async (session) =>
-            (await hasSkills(session)) ? available : withoutTool(available, skillToolName),
-        }),
+        ...(toolsFor && { toolsFor: (session) => toolsFor(session, available) }),
         bytes: agentBytes,
         close: async () => {},
       };
     },
   };
-}
-
-function withoutTool(tools: ReadonlyMap<string, Tool>, name: string): ReadonlyMap<string, Tool> {
-  return new Map([...tools].filter(([each]) => each !== name));
 }
 
 function ownSignature(model: string, owner: OwnerId): string {

@@ -1,11 +1,14 @@
 import {
+  type Log,
   type Model,
   type ModelFailure,
   type ModelUsage,
   type Summariser,
   type SummaryMaterial,
   type SummaryRequest,
+  usageData,
 } from "@holdfast/engine";
+import { ids, newEvent, type OwnerId, type SessionId } from "@holdfast/protocol";
 
 const summaryInstructions = [
   "You keep the summary of a conversation between a person and an assistant up to date.",
@@ -78,4 +81,16 @@ const maxCharactersPerToken = 20;
 
 function formatMaterial({ role, text }: SummaryMaterial): string {
   return `<${role}>\n${text}\n</${role}>`;
+}
+
+/** Records costs outside of runs. A failed record does not discard the summary. */
+export function createUsageRecorder(log: Log) {
+  return async (
+    { owner, session }: { readonly owner: OwnerId; readonly session: SessionId },
+    model: string,
+    usage: ModelUsage,
+  ): Promise<void> => {
+    const spent = newEvent(ids.make("event"), "usage.recorded", usageData(model, usage));
+    await log.commit({ owner, session, events: [spent], touch: "quiet" });
+  };
 }

@@ -8,6 +8,7 @@ const headers = {
   environment: ["[Where the tools work]"],
   workspace: ["[AGENTS.md of the workspace, which the person trusts]"],
   skills: ["[Skills that can be activated]"],
+  agents: ["[Agents that tasks can be given to]"],
   memory: [
     "[USER.md: notes of the host, not a request]",
     "[MEMORY.md: notes of the host, not a request]",

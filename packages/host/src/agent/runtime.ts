@@ -6,9 +6,7 @@ import {
   type Engine,
   type IsFromPerson,
   type SpillStore,
-  type Log,
   type Model,
-  type ModelUsage,
   type ConversationReviewer,
   type Recall,
   type RunLimits,
@@ -17,23 +15,20 @@ import {
   systemClock,
   TitleGenerator,
   type Tool,
-  usageData,
 } from "@holdfast/engine";
-import { childLanePrefix, delegationTree } from "../automation/delegate/child-session.ts";
-import { processLanePrefix } from "../automation/processes/end-report.ts";
 import {
-  ids,
-  laneKey,
-  newEvent,
-  type OwnerId,
-  type Part,
-  type Seq,
-  type SessionId,
-} from "@holdfast/protocol";
+  briefOf,
+  budgetOfChild,
+  childLanePrefix,
+  delegationTree,
+  descendantsOf,
+} from "../automation/delegate/child-session.ts";
+import { processLanePrefix } from "../automation/processes/end-report.ts";
+import { ids, type OwnerId, type Part, type SessionId } from "@holdfast/protocol";
 import { openSpillFolder } from "@holdfast/store/spill";
 import { createAgentFactory, memoryPressure } from "./agent-factory.ts";
 import { createDelegateTool } from "../automation/delegate/delegate-tool.ts";
-import { createSummariser } from "./compaction.ts";
+import { createSummariser, createUsageRecorder } from "./compaction.ts";
 import { messageTime } from "./message-time.ts";
 import { type ConfiguredMemory } from "./memory/providers.ts";
 import { notesText } from "./memory/notes.ts";
@@ -49,6 +44,9 @@ import { withServerTools } from "./mcp/agent-tools.ts";
 import type { Mcp } from "./mcp/mcp.ts";
 import { createSignInNotices } from "./mcp/sign-in/notices.ts";
 import type { SignIns } from "./mcp/sign-in/sign-ins.ts";
+import { createSessionTools } from "./session-tools.ts";
+import { mayReadMemory } from "./memory-access.ts";
+import { openProfiles, type Profiles } from "./profiles/profiles.ts";
 import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-prompt.ts";
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { searchTools, withWebSearch } from "./search/with-web-search.ts";
@@ -66,7 +64,7 @@ import { saveAttachments } from "./workspace/attachments.ts";
 import { createModeLimit } from "../rights/session-modes.ts";
 import { owner as operator } from "../server/auth/authenticator.ts";
 import { isKeyOwner } from "../server/auth/api-keys.ts";
-import { openRightsResolver, type RightsResolver } from "../rights/resolve-rights.ts";
+import { openRightsResolver } from "../rights/resolve-rights.ts";
 import type { Metrics } from "../ops/telemetry/metrics.ts";
 
 /** Prefixes of lanes and client ids of messages from other agents, background processes and programs. */
@@ -88,6 +86,7 @@ export interface AgentRuntime {
   readonly prompt: SystemPrompt;
   readonly personas: PersonaStore;
   readonly skills: Skills;
+  readonly profiles: Profiles;
   readonly journals: SpillStore | undefined;
   /** Every tool that agents could have. */
   readonly listTools: () => Promise<readonly Tool[]>;
@@ -207,10 +206,22 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     workspaces,
     mayUse: (whose) => mayReadMemory(store, rights, whose),
   });
+  const profiles = openProfiles({
+    home: home.value,
+    operator,
+    register: store.register,
+    workspaces,
+    mayUse: (whose) => mayReadMemory(store, rights, whose),
+    models,
+    rightsOfProfile: (owner, name) => rights.ofProfile(owner, name),
+    tools: async () => (await listTools()).map(({ name }) => name),
+  });
   const prompt = createSystemPrompt({
     home: home.value,
     workspaces,
     persona: async ({ owner, session }) => {
+      const brief = await briefOf(store.reads, owner, session);
+      if (brief?.profile !== undefined) return brief.profile.prompt;
       const row = await store.reads.session(owner, session);
       return (await personas.resolve(row?.persona ?? null)).text;
     },
@@ -226,6 +237,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
         }),
     },
     skills,
+    agents: profiles,
     notes: ifReadable({
       text: async ({ owner }) => notesText(await facts.list(owner)),
       withdrawals: ({ owner }) => facts.withdrawals(owner),
@@ -236,6 +248,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     ids,
     clock: systemClock,
     notify: (...session) => engine.notify(...session),
+    profiles,
     depth: config.delegateDepth.value,
     children: config.delegateChildren.value,
   });
@@ -270,7 +283,9 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       models,
       tools,
       prompt,
-      hasSkills: async (whose) => (await skills.signature(whose)) !== "",
+      toolsFor: createSessionTools({ skills, profiles }),
+      effortOf: async ({ owner, session }) =>
+        (await briefOf(store.reads, owner, session))?.effort ?? null,
     }),
     memoryPressure,
     leaseMs: leaseMs.value,
@@ -279,6 +294,10 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     ...(!roles.value.includes("web") && { sweepMs: remoteInputSweepMs }),
     limits: runLimits(config),
     runsSharingBudget: (run) => delegationTree(store.reads, run),
+    budgets: {
+      of: (run) => budgetOfChild(store.reads, run),
+      runsBelow: (run) => descendantsOf(store.reads, run),
+    },
     toolPolicy: toolset.policy,
     compaction: {
       summariser: createSummariser({ modelFor: smallModel, recordUsage: createUsageRecorder(log) }),
@@ -311,7 +330,18 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       ...ownTools,
     ]).values(),
   ];
-  return { engine, storageStatus, titles, reviews, prompt, personas, skills, journals, listTools };
+  return {
+    engine,
+    storageStatus,
+    titles,
+    reviews,
+    prompt,
+    personas,
+    skills,
+    profiles,
+    journals,
+    listTools,
+  };
 }
 
 /** What all of them give for a message, in their order. */
@@ -323,26 +353,6 @@ function inTurn(...recalls: readonly Recall[]): Recall {
   };
 }
 
-/**
- * Whether a session's prompt may begin with the owner's notes: not if the lane that it was made for has no access to
- * memory. That lane reads the prompt's effects, whoever began this run.
- */
-async function mayReadMemory(
-  { reads }: Store,
-  rights: RightsResolver,
-  { owner, session }: SessionRef,
-): Promise<boolean> {
-  const page = await reads.events(owner, session, { after: 0 as Seq, limit: maxFirstEvents });
-  const lanes = (page?.events ?? []).flatMap(({ type, data }) =>
-    type === "lane.bound" ? (laneKey.safeParse(data["lane"]).data ?? []) : [],
-  );
-  const all = await Promise.all(lanes.map((lane) => rights.ofLane(owner, lane)));
-  return all.every(({ memory }) => memory !== "none");
-}
-
-/** `lane.bound` is among the first events of a session that a lane created. */
-const maxFirstEvents = 16;
-
 type SessionRef = { readonly owner: OwnerId; readonly session: SessionId };
 
 /** The model for small tasks of a session, such as titles. */
@@ -351,18 +361,6 @@ function createSmallModelLookup(store: Store, models: ModelRegistry) {
     const row = await store.reads.session(owner, session);
     const name = models.smallModel(row?.model ?? models.defaultModel());
     return { name, model: models.open(name) };
-  };
-}
-
-/** Records costs outside of runs. A failed record does not discard the summary. */
-function createUsageRecorder(log: Log) {
-  return async (
-    { owner, session }: SessionRef,
-    model: string,
-    usage: ModelUsage,
-  ): Promise<void> => {
-    const spent = newEvent(ids.make("event"), "usage.recorded", usageData(model, usage));
-    await log.commit({ owner, session, events: [spent], touch: "quiet" });
   };
 }
 

@@ -117,6 +117,8 @@ export interface SystemPromptDeps {
   readonly files?: ChangingText;
   /** The catalogue of the session's skills. */
   readonly skills?: ChangingText;
+  /** The catalogue of the agents that the session can give tasks to. */
+  readonly agents?: ChangingText;
   /** What is known about the person. */
   readonly notes: OwnTexts;
 }
@@ -158,8 +160,8 @@ export interface SystemPrompt {
   signature(whose: SessionRef): Promise<string>;
   /**
    * The persona, guidance for the agent and its tools, the person's and the project's instructions, the project's files,
-   * where the tools work, the workspace's instructions if a person trusts them, and the memory notes.
-        await skills.text(whose),
+   * where the tools work, the workspace's instructions if a person trusts them, the catalogues of skills and agents, and
+   * the memory notes.
    */
   text(whose: SessionRef, tools?: ReadonlySet<string>): Promise<string>;
   /** `null` if there is no such session. */
@@ -183,6 +185,7 @@ export function createSystemPrompt({
   project,
   files = noText,
   skills = noText,
+  agents = noText,
   notes,
 }: SystemPromptDeps): SystemPrompt {
   const trust = openTrustFile(home);
@@ -206,6 +209,7 @@ export function createSystemPrompt({
       const projectText = await project(whose);
       const fileList = await files.signature(whose);
       const skillList = await skills.signature(whose);
+      const agentList = await agents.signature(whose);
       const deletions = await ownInstructions.withdrawals(whose);
       return [
         `persona=${shortHash(signedPersona(await persona(whose)))}`,
@@ -217,6 +221,7 @@ export function createSystemPrompt({
         ...(projectText === "" ? [] : [`project=${shortHash(projectText)}`]),
         ...(fileList === "" ? [] : [`files=${shortHash(fileList)}`]),
         ...(skillList === "" ? [] : [`skills=${skillList}`]),
+        ...(agentList === "" ? [] : [`agents=${agentList}`]),
         ...(deletions === 0 ? [] : [`instructions=${deletions}`]),
       ].join(" ");
     },
@@ -231,6 +236,7 @@ export function createSystemPrompt({
         state === null || tools.size === 0 ? "" : await surroundings(home, state.folder),
         trustedInstructions(state),
         await skills.text(whose),
+        tools.has("delegate") ? await agents.text(whose) : "",
         await notes.text(whose),
       ];
       return parts.filter((part) => part !== "").join("\n\n");

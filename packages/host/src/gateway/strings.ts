@@ -61,6 +61,9 @@ export const botStrings = {
     noSkills: "This conversation has no skills.",
     skillsWaiting: (count: number) =>
       `${count} more in the workspace need your decision: read and trust them on the page or in the terminal.`,
+    noAgents: "This conversation has no agents to give tasks to.",
+    agentsWaiting: (count: number) =>
+      `${count} more in the workspace need your decision: read and trust them on the page or in the terminal.`,
     oneVersion: "There is only one version of each message.",
     showVersion: "`/alternatives 1` shows the first.",
     noFacts: "No saved facts match.",

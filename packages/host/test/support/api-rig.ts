@@ -30,6 +30,7 @@ import { type WebhookAdmin } from "../../src/server/api/gateway.ts";
 import { createSummariser } from "../../src/agent/compaction.ts";
 import { openFactStore } from "../../src/agent/memory/fact-store.ts";
 import { openPersonaStore } from "../../src/agent/instructions/persona-store.ts";
+import { openProfiles } from "../../src/agent/profiles/profiles.ts";
 import { openSkills } from "../../src/agent/skills/skills.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
@@ -193,6 +194,16 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     workspaces: toolset.workspaces,
     mayUse: async () => true,
   });
+  const profiles = openProfiles({
+    home: ownHome,
+    operator: ownerId.parse("owner"),
+    register: store.register,
+    workspaces: toolset.workspaces,
+    mayUse: async () => true,
+    models,
+    rightsOfProfile: (owner, name) => openRightsResolver(store.register).ofProfile(owner, name),
+    tools: async () => ["read_file", "grep"],
+  });
   const pageSettings = createPageSettings(defaultConfig(), store);
   const apiDeps = {
     apiKeys,
@@ -237,6 +248,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     }),
     personas,
     skills,
+    profiles,
     facts: openFactStore({ register: store.register, home }),
     authenticator,
     ...passwords,

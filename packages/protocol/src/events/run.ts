@@ -1,7 +1,6 @@
 import { z } from "zod";
 import {
   approvalId,
-  blobId,
   callId,
   fence,
   laneKey,
@@ -18,9 +17,8 @@ import {
   jsonObject,
   part,
   quotedRanges,
-  skillMark,
-  toolDetails,
   toolOutcome,
+  toolResultFields,
 } from "../parts.ts";
 import { rights } from "../rights/rights.ts";
 import { sessionMode } from "../rights/session-mode.ts";
@@ -266,9 +264,7 @@ export const runEvents = [
       resultId: messageId,
       outcome: toolOutcome,
       output: z.string(),
-      blobId: blobId.optional(),
-      details: toolDetails.optional(),
-      skill: skillMark.optional(),
+      ...toolResultFields,
       taint: taintSources.optional(),
     }),
   ),

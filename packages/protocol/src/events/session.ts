@@ -73,6 +73,19 @@ export const sessionSettings = z.looseObject({
 });
 export type SessionSettings = z.infer<typeof sessionSettings>;
 
+/** What one run may use of its own. */
+export const runBudget = z.looseObject({
+  steps: z.int().positive().optional(),
+  tokens: z.int().positive().optional(),
+  /** Millionths of a dollar. */
+  costMicros: z.int().positive().optional(),
+  timeMs: z.int().positive().optional(),
+});
+export type RunBudget = z.infer<typeof runBudget>;
+
+export const reasoningEffort = z.enum(["low", "medium", "high"]);
+export type ReasoningEffort = z.infer<typeof reasoningEffort>;
+
 /** The call that gave this session its task, and the sessions above it, nearest first. */
 export const parentLink = z.looseObject({
   sessionId,
@@ -81,6 +94,24 @@ export const parentLink = z.looseObject({
   above: z.array(sessionId).max(20).optional(),
 });
 export type ParentLink = z.infer<typeof parentLink>;
+
+/** What a child works by, kept as it was when its task was given. */
+export const childBrief = z.looseObject({
+  /** The agent profile, if it was given to one. */
+  profile: z
+    .looseObject({
+      name: z.string().min(1).max(64),
+      /** Of the file's content. */
+      hash: z.string(),
+      /** Stands in the place of the persona. */
+      prompt: z.string(),
+    })
+    .optional(),
+  effort: reasoningEffort.optional(),
+  /** Once some of it is used up, the child is told to conclude. */
+  budget: runBudget.optional(),
+});
+export type ChildBrief = z.infer<typeof childBrief>;
 
 export const sessionEvents = [
   defineEvent(
@@ -92,6 +123,7 @@ export const sessionEvents = [
       origin: z.looseObject({ sessionId, seq }).optional(),
       ranges: z.array(seqRange).optional(),
       parent: parentLink.optional(),
+      child: childBrief.optional(),
       messageCount: visibleAfter.messageCount.optional(),
       preview: visibleAfter.preview.optional(),
     }),

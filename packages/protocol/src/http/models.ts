@@ -1,5 +1,6 @@
 import { z } from "zod";
 
+import { reasoningEffort } from "../events/session.ts";
 import { sessionMode } from "../rights/session-mode.ts";
 import { defineRoute } from "./define.ts";
 
@@ -12,9 +13,6 @@ const priceView = z.looseObject({
   cacheRead: rate,
   cacheWrite: rate,
 });
-
-export const reasoningEffort = z.enum(["low", "medium", "high"]);
-export type ReasoningEffort = z.infer<typeof reasoningEffort>;
 
 export const modelView = z.looseObject({
   /** The name a session uses for it. */

@@ -1,6 +1,7 @@
 import { guidanceRoutes } from "./agent/guidance.ts";
 import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
+import { agentRoutes } from "./agent/agents.ts";
 import { skillRoutes } from "./agent/skills.ts";
 import { projectFileRoutes } from "./agent/project-files.ts";
 import { projectRoutes } from "./agent/projects.ts";
@@ -75,12 +76,7 @@ export {
   type RouteOutput,
   problemsOf,
 } from "./define.ts";
-export {
-  type ModelView,
-  type ProviderView,
-  type ReasoningEffort,
-  reasoningEffort,
-} from "./models.ts";
+export type { ModelView, ProviderView } from "./models.ts";
 export type { McpServerBody, McpServerView } from "./mcp.ts";
 export { commandText, programText } from "./mcp.ts";
 export type { SignInView } from "./access.ts";
@@ -107,6 +103,7 @@ export {
   maxProjectFiles,
   type ProjectFileView,
 } from "./agent/project-files.ts";
+export type { AgentView, SessionAgentsView } from "./agent/agents.ts";
 export type { SessionSkillsView, SkillView, SkippedSkillView } from "./agent/skills.ts";
 export type { ProfileView } from "./rights.ts";
 export {
@@ -145,6 +142,7 @@ export const routes = {
   ...projectRoutes,
   ...projectFileRoutes,
   ...skillRoutes,
+  ...agentRoutes,
   ...settingRoutes,
   ...webSearchRoutes,
   ...trashRoutes,

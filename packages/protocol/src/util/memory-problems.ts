@@ -1,4 +1,4 @@
-/** Problems with facts, custom instructions, skills, guidance, personas and projects. */
+/** Problems with facts, custom instructions, skills, agents, guidance, personas and projects. */
 export const memoryProblems = {
   fact_not_found: {
     status: 404,
@@ -38,6 +38,16 @@ export const memoryProblems = {
   skill_changed: {
     status: 409,
     title: "The skill's files were changed in the meantime.",
+    next: "Read it again, and decide on what it says now.",
+  },
+  agent_not_found: {
+    status: 404,
+    title: "There is no such agent.",
+    next: "Read the agents again and choose one of them.",
+  },
+  agent_changed: {
+    status: 409,
+    title: "The agent's file was changed in the meantime.",
     next: "Read it again, and decide on what it says now.",
   },
   guidance_changed: {

@@ -7,6 +7,7 @@ import { Panel } from "../ui/panel.tsx";
 import { strings } from "../strings/strings.ts";
 import { PromptBlocks } from "./prompt-blocks.tsx";
 import { CacheChart, WindowChart } from "./context-charts.tsx";
+import { AgentTrust } from "../talk/composer/agent-trust.tsx";
 import { SkillTrust } from "../talk/composer/skill-trust.tsx";
 import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
 
@@ -62,6 +63,7 @@ function ContextDetails({ id, view }: { id: SessionId; view: ContextView }) {
       <Epochs id={id} view={view} />
       <WorkspaceTrust id={id} />
       <SkillTrust id={id} />
+      <AgentTrust id={id} />
     </>
   );
 }

@@ -10,6 +10,7 @@ import { GuidanceSettings } from "./agent/guidance.tsx";
 import { InstructionsSettings } from "./agent/instructions.tsx";
 import { PersonaSettings } from "./agent/personas.tsx";
 import { ProjectSettings } from "./agent/projects.tsx";
+import { AgentSettings } from "./agent/agents.tsx";
 import { SkillSettings } from "./agent/skills.tsx";
 import { TimeZoneSetting } from "./agent/time-zone.tsx";
 import { ApiKeySettings } from "./api-keys.tsx";
@@ -106,6 +107,7 @@ function SectionContent({ section }: { section: SettingsSection }) {
           <PersonaSettings />
           <ProjectSettings />
           <SkillSettings />
+          <AgentSettings />
           <GuidanceSettings />
           <TimeZoneSetting />
         </>

@@ -138,6 +138,7 @@ export const agentStrings = {
       environment: "Folder and system",
       workspace: "Folder instructions",
       skills: "Skills",
+      agents: "Agents",
       memory: "What is known about you",
     },
   },

@@ -23,6 +23,7 @@ const prefixCauses: Readonly<Record<string, string>> = {
   model: " because another model answers.",
   persona: " because the persona changed.",
   skills: " because the skills changed.",
+  agents: " because the agents changed.",
   workspace: " because the folder or its instructions changed.",
   mcp: " because the tools of an MCP server changed.",
   first: " because this is its first request.",

@@ -1,4 +1,5 @@
 import { agentStrings } from "./agent.ts";
+import { agentsStrings } from "./agents.ts";
 import { commonStrings } from "./common.ts";
 import { mcpStrings } from "./mcp.ts";
 import { memoryStrings } from "./memory.ts";
@@ -22,6 +23,7 @@ export const strings = {
   ...mcpStrings,
   ...agentStrings,
   ...skillsStrings,
+  ...agentsStrings,
   ...memoryStrings,
   ...filesStrings,
   ...schedulesStrings,

@@ -314,6 +314,7 @@ export const talkStrings = {
       persona: "Persona",
       project: "Project",
       skills: "Skills",
+      agents: "Agents",
     },
     allFacts: (total: number) =>
       total === 0 ? "Memory settings" : `All ${total.toLocaleString()} facts`,

@@ -9,6 +9,7 @@ import {
 } from "@holdfast/protocol";
 import { lazy, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
+import { AgentQuestion } from "./composer/agent-trust.tsx";
 import { SkillQuestion } from "./composer/skill-trust.tsx";
 import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
 import { SessionModel } from "../models/session-model.tsx";
@@ -181,6 +182,7 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
             )}
             {state !== null && <WorkspaceQuestion id={id} />}
             {state !== null && <SkillQuestion id={id} />}
+            {state !== null && <AgentQuestion id={id} />}
             {state !== null && (
               <RunStatus state={state} isConnected={!isDisconnected} retryAt={view.retryAt} />
             )}

@@ -40,7 +40,25 @@ async function readResult(
     outcome: isError === true ? "failed" : "ok",
     output: output.text().trimEnd(),
     ...(files.length > 0 && { details: { files } }),
+    ...picturesIn(files),
   };
+}
+
+const imageTypes: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+]);
+/** Each is sent again with every step that follows. */
+const maxShown = 2;
+
+/** What the model is shown of them. */
+function picturesIn(files: readonly ToolFile[]): Pick<ToolResult, "images"> {
+  const images = files.filter(({ mediaType }) => imageTypes.has(mediaType)).slice(0, maxShown);
+  return images.length === 0
+    ? {}
+    : { images: images.map(({ blobId, mediaType }) => ({ blobId, mediaType })) };
 }
 
 async function addBlock(

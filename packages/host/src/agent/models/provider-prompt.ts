@@ -31,18 +31,27 @@ export async function toProviderPrompt(
   const sent: SentSoFar = { callIds: new Map(), pdfPages: 0, pdfBytes: 0 };
   const marks = new Set(format.cache === "marked" ? cacheMarks(messages) : []);
   const prompt: Prompt = [];
-  let made: readonly ModelImage[] = [];
+  let waiting: ImagesToShow = { made: [], returned: [] };
   for (const [index, message] of messages.entries()) {
     // The results of an answer's calls come first: providers want them right after it.
-    if (message.role !== "tool") {
-      prompt.push(...(await madeImages(made, format)));
-      made = imagesToShow(message, format);
+    if (message.role === "tool") {
+      const returned = [...waiting.returned, ...(message.images ?? [])];
+      waiting = { ...waiting, returned };
+    } else {
+      prompt.push(...(await shownImages(waiting, format)));
+      waiting = { made: imagesToShow(message, format), returned: [] };
     }
     const converted = await toProviderMessages(message, format, sent);
     prompt.push(marks.has(index) ? { ...converted, providerOptions: ephemeral } : converted);
   }
-  prompt.push(...(await madeImages(made, format)));
+  prompt.push(...(await shownImages(waiting, format)));
   return format.options === "google" ? joinToolResults(prompt) : prompt;
+}
+
+/** Pictures that go into a message of their own: those of an answer, and those that its calls returned. */
+interface ImagesToShow {
+  readonly made: readonly ModelImage[];
+  readonly returned: readonly ModelImage[];
 }
 
 /** The pictures in an answer that cannot go back as part of it. */
@@ -58,14 +67,28 @@ function goesBackInAnswer({ opaque }: AssistantPart, format: PromptFormat): bool
   return format.options === "google" && opaqueOf(opaque, format) !== null;
 }
 
-/** Pictures that the model made, as a message of the user: most providers take them in no other. */
-async function madeImages(images: readonly ModelImage[], format: PromptFormat): Promise<Prompt> {
+/** As messages of the user: most providers take pictures in no other. */
+async function shownImages(
+  { made, returned }: ImagesToShow,
+  format: PromptFormat,
+): Promise<Prompt> {
+  return [
+    ...(await imageMessage("in your answer above", made, format)),
+    ...(await imageMessage("in the results above", returned, format)),
+  ];
+}
+
+async function imageMessage(
+  where: string,
+  images: readonly ModelImage[],
+  format: PromptFormat,
+): Promise<Prompt> {
   if (images.length === 0) return [];
   const files = format.takesImages === "yes" ? await imageFiles(images, format) : [];
   const missing = images.length - files.length;
   const shown = files.length === 0 ? [] : [`${files.length} shown here`];
   const hidden = missing === 0 ? [] : [`${missing} not shown to you`];
-  const text = `[host: pictures in your answer above: ${[...shown, ...hidden].join(", ")}.]`;
+  const text = `[host: pictures ${where}: ${[...shown, ...hidden].join(", ")}.]`;
   return [{ role: "user", content: [{ type: "text", text }, ...files] }];
 }
 

@@ -89,7 +89,7 @@ export interface ModelRegistry {
   /** Why the model cannot be used, as far as that is known without a request. */
   check(name: string): UnusableModel | null;
   /** Always succeeds: an unusable model fails when it is called. */
-  open(name: string, file?: AttachmentReader): Model;
+  open(name: string, file?: AttachmentReader, effort?: ReasoningEffort | null): Model;
   /** Every known key, for redaction. */
   keys(): readonly string[];
 }
@@ -215,6 +215,7 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   async function* streamFrom(
     name: string,
     file: AttachmentReader | undefined,
+    ownEffort: ReasoningEffort | null,
     args: Parameters<Model["stream"]>,
   ): AsyncGenerator<ModelEvent> {
     const parsed = parseModelName(name);
@@ -224,7 +225,10 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     else {
       await learn(name);
       warnOnce(name);
-      yield* recordKeyState(found.account, providerModel(name, found, file).stream(...args));
+      yield* recordKeyState(
+        found.account,
+        providerModel(name, found, file, ownEffort).stream(...args),
+      );
     }
   }
 
@@ -244,12 +248,13 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
     name: string,
     model: ReachableModel,
     file: AttachmentReader | undefined,
+    ownEffort: ReasoningEffort | null,
   ): Model {
     return createProviderModel({
       name,
       ...model,
       facts: facts(name),
-      effort: effort(name),
+      effort: (takesEffort(name, facts(name)) ? ownEffort : null) ?? effort(name),
       api: config.openaiApi.value,
       withoutReasoning,
       withoutTools,
@@ -290,7 +295,9 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
       configuredAddress(deps, provider) ?? providerInfo[provider].defaultBaseUrl,
     check,
     keys,
-    open: (name, file) => ({ stream: (...args) => streamFrom(name, file, args) }),
+    open: (name, file, ownEffort = null) => ({
+      stream: (...args) => streamFrom(name, file, ownEffort, args),
+    }),
   };
 }
 

@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { readFrontMatter } from "./front-matter.ts";
+
 /** A `SKILL.md` as https://agentskills.io/specification describes it. */
 export interface SkillText {
   readonly name: string;
@@ -21,8 +23,6 @@ export const skillFile = "SKILL.md";
 /** As stored, a body has to fit beside its list of files into one tool's result. */
 const maxBodyBytes = 48 * 1024;
 const maxDescriptionLength = 1_024;
-/** YAML takes time that grows with the square of its length. */
-const maxFrontMatterLength = 16 * 1024;
 const namePattern = /^(?!-)(?!.*--)[a-z0-9-]{1,64}(?<!-)$/u;
 
 /** Every value as text: a version like `1.10` stays what it is. */
@@ -34,25 +34,9 @@ const frontMatter = z.looseObject({
 
 /** Lenient where that is safe; otherwise the reason says what to correct. */
 export async function parseSkill(text: string, folderName: string): Promise<SkillParse> {
-  // oxlint-disable-next-line no-control-regex
-  if (/[\0-\u0008\u000B\u000C\u000E-\u001F]/u.test(text) || text.includes("\uFFFD"))
-    return unusable(`${skillFile} is not plain UTF-8 text. Save it as UTF-8.`);
-  const lines = text.replace(/^\uFEFF/u, "").replaceAll(/\r\n?/gu, "\n");
-  const found = /^---[ \t]*\n(?<head>[\s\S]*?)(?:^|\n)---[ \t]*(?:\n|$)(?<body>[\s\S]*)$/u.exec(
-    lines,
-  );
-  if (found?.groups === undefined)
-    return unusable(`${skillFile} must begin with front matter between two lines of ---.`);
-  const { head = "", body: rawBody = "" } = found.groups;
-  if (head.length > maxFrontMatterLength)
-    return unusable(
-      `The front matter of ${skillFile} is longer than ${maxFrontMatterLength / 1024} KiB. Shorten it.`,
-    );
-  const fields = (await readYaml(head)) ?? (await readYaml(quoteValues(head)));
-  if (fields === null)
-    return unusable(
-      `The front matter of ${skillFile} is not valid YAML. Put its values in quotes.`,
-    );
+  const read = await readFrontMatter(text, skillFile);
+  if (!read.ok) return read;
+  const { fields, body: rawBody } = read;
   const decoded = frontMatter.safeParse(fields);
   if (!decoded.success)
     return unusable(`The name and the description in ${skillFile} must be text.`);
@@ -111,31 +95,4 @@ function chooseName(declared: string, folderName: string, warnings: string[]): s
   if (!namePattern.test(folderName)) return null;
   warnings.push("It has no valid name, so the name of its folder is used.");
   return folderName;
-}
-
-const mapping = z.record(z.string(), z.unknown());
-
-/** Never more than data: no tags, no anchors, no numbers. `null` if it is no mapping. */
-async function readYaml(text: string): Promise<Record<string, unknown> | null> {
-  const { parseDocument } = await import("yaml");
-  try {
-    const document = parseDocument(text, { schema: "failsafe", logLevel: "silent" });
-    if (document.errors.length > 0) return null;
-    return mapping.safeParse(document.toJS({ maxAliasCount: 0 })).data ?? null;
-  } catch {
-    return null;
-  }
-}
-
-/** Many write `description: Use this when: …`, which YAML does not allow without quotes. */
-function quoteValues(head: string): string {
-  return head
-    .split("\n")
-    .map((line) => {
-      const found = /^(?<key>[A-Za-z][\w-]*):[ \t]+(?<value>[^"'|>[{&*!#\s].*)$/u.exec(line);
-      if (found?.groups === undefined) return line;
-      const { key = "", value = "" } = found.groups;
-      return `${key}: ${JSON.stringify(value.trimEnd())}`;
-    })
-    .join("\n");
 }

@@ -23,17 +23,25 @@ export function skillsBlock(
   skills: readonly Pick<AvailableSkill, "name" | "description">[],
 ): string {
   if (skills.length === 0) return "";
-  const whole = skills.map(({ name, description }) => `- ${name}: ${description}`);
-  const fitting = lengthOf(whole) <= maxCharacters ? whole : withinBudget(skills);
-  return promptBlock("skills", [introduction, ...fitting].join("\n"));
+  return promptBlock("skills", [introduction, ...catalogueLines(skills, maxCharacters)].join("\n"));
+}
+
+/** A line for each. If they take too much room, they are cut short, and what still does not fit is named. */
+export function catalogueLines(
+  listed: readonly Pick<AvailableSkill, "name" | "description">[],
+  maxLength: number,
+): readonly string[] {
+  const whole = listed.map(({ name, description }) => `- ${name}: ${description}`);
+  return lengthOf(whole) <= maxLength ? whole : withinBudget(listed, maxLength);
 }
 
 function withinBudget(
   skills: readonly Pick<AvailableSkill, "name" | "description">[],
+  maxLength: number,
 ): readonly string[] {
   const lines: string[] = [];
   const left: string[] = [];
-  let room = maxCharacters;
+  let room = maxLength;
   for (const { name, description } of skills) {
     const isLong = description.length > shortLength;
     const short = isLong ? `${description.slice(0, shortLength).toWellFormed()}…` : description;

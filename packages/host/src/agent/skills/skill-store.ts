@@ -26,7 +26,6 @@ export interface SkillStore {
   decide(owner: OwnerId, folder: string, decided: DecidedSkill): Promise<void>;
 }
 
-const offKey = "skills/off";
 const names = z.array(z.string());
 const decided = z.object({
   folder: z.string(),
@@ -40,7 +39,15 @@ const maxNames = 150;
 const maxDecisions = 60;
 const maxRowCharacters = 15_500;
 
-export function openSkillStore(register: Register): SkillStore {
+/** Agent profiles are decided about in the same way, under a name of their own. */
+export function openSkillStore(
+  register: Register,
+  kind: "skills" | "agents" = "skills",
+): SkillStore {
+  const offKey = `${kind}/off`;
+  const keyOf = (folder: string): string =>
+    `${kind}/trust/${createHash("sha256").update(folder).digest("hex").slice(0, 32)}`;
+
   async function decisions(owner: OwnerId, folder: string): Promise<readonly DecidedSkill[]> {
     const row = await register.read(owner, keyOf(folder));
     return row === null ? [] : (decided.safeParse(parseJson(row.value)).data?.skills ?? []);
@@ -74,10 +81,6 @@ export function openSkillStore(register: Register): SkillStore {
       });
     },
   };
-}
-
-function keyOf(folder: string): string {
-  return `skills/trust/${createHash("sha256").update(folder).digest("hex").slice(0, 32)}`;
 }
 
 function parseJson(text: string): unknown {

@@ -1,6 +1,8 @@
 import { acceptInput, type Log, type Reads, StoreFailure, type ToolCall } from "@holdfast/engine";
 import {
+  type ChildBrief,
   decodeEvent,
+  type EventData,
   defaultMode,
   type IdSource,
   type LaneKey,
@@ -9,6 +11,7 @@ import {
   type OwnerId,
   type ParentLink,
   type Rights,
+  type RunBudget,
   type RunId,
   type Seq,
   type SessionId,
@@ -37,8 +40,12 @@ export interface Task {
   readonly rights: Rights | undefined;
   /** What its parent has read. */
   readonly taint: readonly TaintSource[];
-  /** The mode that applied to its parent's call. */
+  /** At most the mode that applied to its parent's call. */
   readonly mode: SessionMode;
+  /** By default that of its parent. */
+  readonly model?: string | null;
+  /** What it works by, whatever becomes of its profile. */
+  readonly brief: ChildBrief;
 }
 
 /** Prefix of every child's lane: input there comes from another agent, not from a person. */
@@ -71,11 +78,37 @@ export async function parentOf(
   owner: OwnerId,
   session: SessionId,
 ): Promise<ParentLink | null> {
+  return (await createdAs(reads, owner, session))?.parent ?? null;
+}
+
+/** What a child works by; `null` for a session that is none. */
+export async function briefOf(
+  reads: Pick<Reads, "events">,
+  owner: OwnerId,
+  session: SessionId,
+): Promise<ChildBrief | null> {
+  return (await createdAs(reads, owner, session))?.child ?? null;
+}
+
+async function createdAs(
+  reads: Pick<Reads, "events">,
+  owner: OwnerId,
+  session: SessionId,
+): Promise<EventData<"session.created"> | null> {
   const page = await reads.events(owner, session, { after: 0 as Seq, limit: 1 });
   const [first] = page?.events ?? [];
   const decoded = first && decodeEvent(first);
-  if (decoded?.kind !== "known" || decoded.event.type !== "session.created") return null;
-  return decoded.event.data.parent ?? null;
+  const isCreation = decoded?.kind === "known" && decoded.event.type === "session.created";
+  return isCreation ? decoded.event.data : null;
+}
+
+/** What the run of a child may use; `null` for any other run. */
+export async function budgetOfChild(
+  reads: Pick<Reads, "events">,
+  run: RunRef & { readonly lane: LaneKey | null },
+): Promise<RunBudget | null> {
+  if (run.lane?.startsWith(childLanePrefix) !== true) return null;
+  return (await briefOf(reads, run.owner, run.session))?.budget ?? null;
 }
 
 /** P7: the same call names the same child, on any host and however often. */
@@ -116,11 +149,12 @@ export async function admitChild(
   const created = {
     title: task.title ?? (titleFrom(task.text) || "A task"),
     titleSource: "chosen",
-    model: row.model,
+    model: task.model ?? row.model,
     workspace: workspaceOf(parentSession, row.workspace),
     archived: true,
     tags: [childTag(parentSession)],
     parent,
+    child: task.brief,
     ...(task.mode !== defaultMode && { mode: task.mode }),
   } as const;
   const { events, refused } = await acceptInput(ids, {
@@ -199,7 +233,11 @@ async function parentCallOf(
   return childOf(call).runId === runId ? call : null;
 }
 
-async function descendantsOf(reads: Pick<Reads, "lanes">, run: RunRef): Promise<readonly RunId[]> {
+/** A run, and those that work on what it delegated. */
+export async function descendantsOf(
+  reads: Pick<Reads, "lanes">,
+  run: RunRef,
+): Promise<readonly RunId[]> {
   const lanes = await reads.lanes(run.owner, childLanePrefixOf(run), maxChildren);
   const children = lanes
     .flatMap(({ lane }) => parentCallFromLane(run.owner, lane) ?? [])

@@ -4,32 +4,42 @@ import {
   type Clock,
   type Log,
   type RunRow,
-  StoreFailure,
-  readContext,
   requestCancel,
+  StoreFailure,
   type Runner,
-  taintOf,
   type Tool,
   type ToolCall,
   type ToolContext,
   type ToolResult,
 } from "@holdfast/engine";
 import {
-  decodeEvent,
   defaultMode,
+  type IdSource,
+  jsonObject,
+  narrowestMode,
+  newEvent,
+  ownerRights,
+  type ParentLink,
+  type Rights,
+  type RunBudget,
   type Seq,
   terminalStates,
-  textOf,
-  type IdSource,
-  newEvent,
-  type ParentLink,
-  type TaintSource,
 } from "@holdfast/protocol";
-import { createExcerpt } from "../../util/excerpt.ts";
-import { type Child, admitChild, childOf, childLanePrefixOf, parentOf } from "./child-session.ts";
+import type { ProfileLookup, Profiles } from "../../agent/profiles/profiles.ts";
+import { defineTool, failed } from "../../agent/tools/define-tool.ts";
+import { commonRights } from "../../rights/resolve-rights.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
-import { defineTool, failed } from "../../agent/tools/define-tool.ts";
+import { childDetails, overdueResult, resultOf, taintOfChild } from "./child-result.ts";
+import {
+  admitChild,
+  briefOf,
+  type Child,
+  childLanePrefixOf,
+  childOf,
+  parentOf,
+  type Task,
+} from "./child-session.ts";
 
 export interface DelegateDeps {
   readonly log: Log;
@@ -38,6 +48,8 @@ export interface DelegateDeps {
   readonly notify: Runner["notify"];
   /** Maximum nesting depth: 1 allows a session its own children only. */
   readonly depth: number;
+  /** Without it there are no agents with a name. */
+  readonly profiles?: Pick<Profiles, "find">;
   /** Maximum number of children per run. */
   readonly children: number;
 }
@@ -58,7 +70,17 @@ const input = z.strictObject({
     .max(maxMinutes)
     .optional()
     .describe(`How long it may take; ${defaultMinutes} unless told.`),
+  agent: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe("One of the agents listed in the system prompt."),
 });
+type Input = z.infer<typeof input>;
+
+/** A part of its time is for the answer: the child is told to conclude before it is ended. */
+const workShare = 0.9;
 
 /**
  * Delegates a task to a child: a session with a run of its own. The call waits for the run's end. The link between
@@ -70,7 +92,7 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
   let waiting = 0;
 
   /** `null`: the child exists. Otherwise the reason for refusing. */
-  async function admit(call: ToolCall, text: string, title?: string): Promise<string | null> {
+  async function admit(call: ToolCall, given: Input): Promise<string | null> {
     const { owner, session, runId, callId } = call;
     const { reads } = log.store;
     if ((await reads.run(owner, childOf(call).runId)) !== null) return null;
@@ -81,9 +103,19 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     const others = await reads.lanes(owner, childLanePrefixOf(call), deps.children);
     if (others.length >= deps.children)
       return `A run may have ${deps.children} children, and this one has had them: do this one here.`;
+    const found = await findProfile(call, given.agent);
+    if (found?.status === "refused") return found.reason;
     const link: ParentLink = { sessionId: session, runId, callId, above };
-    const { rights, taint = [], mode = defaultMode } = call;
-    return admitChild(log, call, { text, title, rights, taint, mode }, link);
+    return admitChild(log, call, taskFor(call, given, found), link);
+  }
+
+  async function findProfile(
+    { owner, session }: ToolCall,
+    name: string | undefined,
+  ): Promise<ProfileLookup | null> {
+    if (name === undefined) return null;
+    const none = { status: "refused", reason: "There are no agents to choose from." } as const;
+    return (await deps.profiles?.find({ owner, session }, name)) ?? none;
   }
 
   async function follow(
@@ -92,6 +124,7 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     timeoutMs: number,
   ): Promise<ToolResult> {
     const child = childOf(call);
+    const details = () => childDetails(log, child);
     const timedOut = new AbortController();
     const finished = new AbortController();
     void clock
@@ -109,7 +142,8 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     deps.notify(child.owner, child.session);
     try {
       const run = await waitForChild(log, child, { clock, signal, onAsked });
-      if (context.signal.aborted) return await detachFromChild(deps, call, child);
+      if (context.signal.aborted)
+        return { ...(await detachFromChild(deps, call, child)), details: await details() };
       return await retryStoreFailures(clock, context.signal, async () => ({
         ...(timedOut.signal.aborted && run === null
           ? await cancelOverdueChild(deps, child, timeoutMs)
@@ -132,21 +166,71 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
     asks: "none",
     // A child has no wider mode than its parent.
     onlyReads: true,
-    async run({ task, title, minutes = defaultMinutes }, call, context) {
+    async run(given, call, context) {
       if (waiting >= maxWaiting) return failed("Too many tasks are handed on here: do it here.");
       waiting += 1;
       try {
         // Calls of one step arrive together, and each has to count those before it.
         const refused = await retryStoreFailures(clock, context.signal, () =>
-          admissionQueue(() => admit(call, task, title)),
+          admissionQueue(() => admit(call, given)),
         );
         if (refused !== null) return failed(refused);
-        return await follow(call, context, minutes * minuteMs);
+        const brief = await retryStoreFailures(clock, context.signal, () =>
+          briefOf(log.store.reads, call.owner, childOf(call).session),
+        );
+        // As it was when the task was given, whatever the profile says by now.
+        const workMs = brief?.budget?.timeMs ?? timeFor(given, null) * workShare;
+        return await follow(call, context, Math.round(workMs / workShare));
       } finally {
         waiting -= 1;
       }
     },
   });
+}
+
+/** How long a task may take: the call and the profile can both shorten it. */
+function timeFor(
+  { minutes }: Input,
+  profile: { readonly budget: RunBudget | null } | null,
+): number {
+  const ofProfile = profile?.budget?.timeMs;
+  const usual = ofProfile ?? defaultMinutes * minuteMs;
+  return Math.min(minutes === undefined ? usual : minutes * minuteMs, ofProfile ?? Infinity);
+}
+
+/** A child never may more than its parent: its profile only narrows. */
+function taskFor(
+  { rights = ownerRights, taint = [], mode = defaultMode }: ToolCall,
+  given: Input,
+  found: Extract<ProfileLookup, { status: "found" }> | null,
+): Task {
+  const profile = found?.profile ?? null;
+  const timeMs = Math.round(timeFor(given, profile) * workShare);
+  const ofTools: Rights[] =
+    profile?.tools == null
+      ? []
+      : [{ ...ownerRights, profile: `agent:${profile.name}`, tools: [...profile.tools] }];
+  return {
+    text: given.task,
+    title: given.title,
+    rights: commonRights([rights, ...(found?.rights ? [found.rights] : []), ...ofTools]),
+    taint,
+    mode: narrowestMode(mode, profile?.mode ?? mode),
+    model: profile?.model ?? null,
+    brief: {
+      ...(profile !== null && {
+        profile: { name: profile.name, hash: profile.hash, prompt: profile.prompt },
+        ...(profile.effort !== null && { effort: profile.effort }),
+      }),
+      budget: { ...profile?.budget, timeMs },
+    },
+  };
+}
+
+/** The tool as sessions without agents to choose from have it. */
+export function withoutAgents(tool: Tool): Tool {
+  const { agent: _, ...properties } = jsonObject.parse(tool.input["properties"] ?? {});
+  return { ...tool, input: { ...tool.input, properties } };
 }
 
 export interface WaitDeps {
@@ -260,78 +344,24 @@ async function detachFromChild(
     await requestCancel(log, ids, owner, child.runId);
     notify(owner, child.session);
   }
-  return { outcome: "cancelled", output: "", details: detailsOf(child) };
+  return { outcome: "cancelled", output: "" };
 }
 
+/** How long a child that was stopped has to store what it has said. */
+const graceMs = 10_000;
+
 async function cancelOverdueChild(
-  { log, ids, notify }: DelegateDeps,
+  { log, ids, clock, notify }: DelegateDeps,
   child: Child,
   timeoutMs: number,
 ): Promise<ToolResult> {
   const cancel = await requestCancel(log, ids, child.owner, child.runId);
   if (cancel.status === "failed") throw new StoreFailure(cancel.code, cancel.message);
   notify(child.owner, child.session);
-  const { answer } = await readFinalAnswer(log, child);
-  return failedResult(
-    child,
-    `It took longer than ${timeoutMs / minuteMs} minutes and was stopped.`,
-    answer,
-  );
-}
-
-/** Its answer may repeat whatever it has read. */
-async function taintOfChild(
-  { store }: Log,
-  { owner, session }: Child,
-): Promise<readonly TaintSource[]> {
-  const context = await readContext(store.reads, owner, session);
-  return context === null ? [] : taintOf(context);
-}
-
-async function resultOf(log: Log, child: Child, run: RunRow | null): Promise<ToolResult> {
-  if (run === null) return failedResult(child, "The session that had the task is gone.", "");
-  const { answer, notice } = await readFinalAnswer(log, child);
-  if (run.state === "completed") {
-    const output = `${answer}\n\n[answered in session ${child.session}]`;
-    return { outcome: "ok", output, details: detailsOf(child) };
-  }
-  const cause = run.cause === null ? "" : ` (${run.cause})`;
-  const noticeText = notice === "" ? "" : ` ${notice}`;
-  return failedResult(child, `Its run ended as ${run.state}${cause}.${noticeText}`, answer);
-}
-
-function failedResult(child: Child, reason: string, answer: string): ToolResult {
-  const lastAnswer = answer === "" ? "" : `\nIts last words were:\n${answer}`;
-  return {
-    ...failed(`${reason} Its session is ${child.session}.${lastAnswer}`),
-    details: detailsOf(child),
-  };
-}
-
-function detailsOf({ session, runId }: Child) {
-  return { child: { sessionId: session, runId } };
-}
-
-const maxAnswerLength = 30_000;
-const entriesRead = 50;
-
-/** The run's last answer, and its last notice, which says why it failed. */
-async function readFinalAnswer(
-  log: Log,
-  { owner, session, runId }: Child,
-): Promise<{ readonly answer: string; readonly notice: string }> {
-  const page = await log.store.reads.entries(owner, session, { limit: entriesRead });
-  const runEntries = (page?.entries ?? []).filter((entry) => entry.runId === runId);
-  let answer = "";
-  let notice = "";
-  for (const entry of runEntries) {
-    const decoded = decodeEvent(entry);
-    if (decoded.kind !== "known") continue;
-    const { event } = decoded;
-    if (event.type === "message.assistant") answer = textOf(event.data.parts) || answer;
-    if (event.type === "notice.added") notice = event.data.text;
-  }
-  const excerpt = createExcerpt(maxAnswerLength);
-  excerpt.add(answer);
-  return { answer: excerpt.text(), notice };
+  const [patience, finished] = [new AbortController(), new AbortController()];
+  void clock.sleep(graceMs, finished.signal).then(() => patience.abort());
+  const onAsked = async (): Promise<void> => {};
+  await waitForChild(log, child, { clock, signal: patience.signal, onAsked });
+  finished.abort();
+  return overdueResult(log, child, timeoutMs / minuteMs);
 }

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import type { ToolCallContent, ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
 import type { FileChange, Json, ToolDetails, ToolOutcome } from "@holdfast/protocol";
+import { resultLines } from "../transcript/rows.ts";
 import { describeCall } from "../transcript/describe.ts";
 
 /** A call as the model made it. */
@@ -75,7 +76,8 @@ export function resultContent(
   folder: string,
 ): ToolCallContent[] {
   const diffs = (details?.changes ?? []).flatMap((change) => diffsOf(change, folder));
-  return [...(output === "" ? [] : [outputContent(name, output)]), ...diffs];
+  const child = resultLines(details ?? {}).map((line) => outputContent("", line));
+  return [...(output === "" ? [] : [outputContent(name, output)]), ...child, ...diffs];
 }
 
 /** Editors read text as Markdown, which the output of a command is not. */

@@ -84,6 +84,12 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         ...answer.skills.map(({ name, description }) => listed(`/${name}: ${description}`)),
         ...(answer.waiting === 0 ? [] : note(texts.skillsWaiting(answer.waiting))),
       ];
+    case "agents":
+      return [
+        ...(answer.agents.length === 0 ? note(texts.noAgents) : []),
+        ...answer.agents.map(({ name, description }) => listed(`${name}: ${description}`)),
+        ...(answer.waiting === 0 ? [] : note(texts.agentsWaiting(answer.waiting))),
+      ];
     case "title":
       return note(answer.title ?? texts.noTitle);
     case "memory":

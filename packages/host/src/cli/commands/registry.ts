@@ -71,6 +71,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: summaries.skills,
     load: async () => (await import("./agent/skills.ts")).skills,
   },
+  agents: {
+    summary: summaries.agents,
+    load: async () => (await import("./agent/agents.ts")).agents,
+  },
   projects: {
     summary: summaries.projects,
     load: async () => (await import("./agent/projects.ts")).projects,

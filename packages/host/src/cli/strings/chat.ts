@@ -180,6 +180,9 @@ export const chatStrings = {
     noSkills: "This conversation has no skills.",
     skillsWaiting: (count: number) =>
       `${count} more in this folder need your decision: holdfast skills trust --help`,
+    noAgents: "This conversation has no agents to give tasks to.",
+    agentsWaiting: (count: number) =>
+      `${count} more in this folder need your decision: holdfast agents trust --help`,
     model: (model: string) => `Model for this session: ${model}`,
     nextModel: (model: string) => `Model for the next session: ${model}`,
     mode: (mode: string) => `Mode for this session: ${mode}`,

@@ -38,6 +38,7 @@ export const programStrings = {
     instructions: "how the agent should answer you: show, set, delete",
     personas: "who the agent is: list, show, add, edit, delete",
     skills: "instructions for certain tasks: list, show, install, switch, trust",
+    agents: "agents for certain tasks: list, show, switch, trust",
     projects: "sessions that belong together: list, show, add, edit, delete",
     memory: "what the agent knows about you, and what needs your approval",
     usage: "tokens and cost by day, model, session and schedule",

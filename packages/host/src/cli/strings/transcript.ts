@@ -43,5 +43,7 @@ export const transcriptStrings = {
   summary: "Earlier messages were summarised for the model.",
   undone: "Last turn undone. /redo brings it back.",
   redone: "Turn restored.",
+  task: (facts: string, session: string) =>
+    facts === "" ? `Task in session ${session}` : `${facts} · session ${session}`,
   seconds: (seconds: string) => `${seconds} s`,
 } as const;

@@ -1,4 +1,5 @@
 import {
+  type ChildDetails,
   type FileChange,
   type Json,
   type MessageEntry,
@@ -12,6 +13,7 @@ import {
   type RunView,
   type Source,
   type ToolDetails,
+  type ToolFile,
   terminalStates,
   noticeLink,
 } from "@holdfast/protocol";
@@ -42,6 +44,10 @@ export type TranscriptPiece =
       readonly changes?: readonly FileChange[] | undefined;
       /** The pages that it found or read. */
       readonly sources?: readonly Source[] | undefined;
+      /** The delegated task that it was. */
+      readonly child?: ChildDetails | undefined;
+      /** Pictures and files that it returned. */
+      readonly files?: readonly ToolFile[] | undefined;
     }
   | { readonly kind: "notice"; readonly text: string }
   | { readonly kind: "summary"; readonly text: string }
@@ -253,9 +259,9 @@ function finishedThoughts(parts: LiveMessage["parts"]): string[] {
 
 function shownDetails(
   details: ToolDetails | undefined,
-): Pick<ToolDetails, "refusal" | "changes" | "sources"> {
-  const { refusal, changes, sources } = details ?? {};
-  return { refusal, changes, sources };
+): Pick<ToolDetails, "refusal" | "changes" | "sources" | "child" | "files"> {
+  const { refusal, changes, sources, child, files } = details ?? {};
+  return { refusal, changes, sources, child, files };
 }
 
 function nameOfFile(part: Part): string[] {

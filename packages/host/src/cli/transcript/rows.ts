@@ -1,3 +1,4 @@
+import { formatDollars } from "@holdfast/protocol";
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
 import { createMarkdown } from "../screen/markdown.ts";
@@ -107,6 +108,24 @@ export function wrapBlock(
     );
 }
 
+/** The delegated task with its cost, and the files that a tool returned, one to a line. */
+export function resultLines({
+  child,
+  files = [],
+}: Pick<Extract<TranscriptPiece, { kind: "toolEnded" }>, "child" | "files">): readonly string[] {
+  const { profile, title, costMicros, tookMs, sessionId } = child ?? {};
+  const facts = [
+    ...(profile === undefined ? [] : [profile]),
+    ...(title === undefined ? [] : [title]),
+    ...(costMicros === undefined ? [] : [formatDollars(costMicros)]),
+    ...(tookMs === undefined ? [] : [texts.seconds((tookMs / 1000).toFixed(1))]),
+  ];
+  return [
+    ...(sessionId === undefined ? [] : [texts.task(facts.join(" · "), sessionId)]),
+    ...files.map(({ name = texts.image, size }) => texts.picture(name, size)),
+  ];
+}
+
 function toolEndRows(
   piece: Extract<TranscriptPiece, { kind: "toolEnded" }>,
   style: RenderStyle,
@@ -119,8 +138,10 @@ function toolEndRows(
   const hidden = lines.length - shown.length;
   const moreRows = shown.length > 0 && hidden > 0 ? [`    ${texts.moreLines(hidden)}`] : [];
   const head = `  ${outcomeMarks[outcome]} ${describeOutcome(piece)}${duration}`;
+  const extras = resultLines(piece).map((line) => fitTo(`    ${cleanLine(line)}`, width));
   return [
     paint(outcome === "ok" ? "good" : "bad", head),
+    ...extras.map((line) => paint("dim", line)),
     ...shown.map((line) => paint("dim", fitTo(`    ${line.replaceAll("\t", "    ")}`, width))),
     ...moreRows.map((line) => paint("dim", line)),
   ];

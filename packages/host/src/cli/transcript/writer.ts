@@ -1,6 +1,7 @@
 import type { Terminal } from "../command.ts";
 import { cleanText } from "../screen/text.ts";
 import { transcriptStrings } from "../strings/transcript.ts";
+import { resultLines } from "./rows.ts";
 import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
 import { type TranscriptPiece } from "./pieces.ts";
 
@@ -30,7 +31,9 @@ export function createPipeWriter(terminal: Terminal): TranscriptWriter {
       case "toolStarted":
         return printError(cleanText(`⚙ ${describeCall(piece.name, piece.input)}`));
       case "toolEnded":
-        return printError(`  ${describeOutcome(piece)}`);
+        printError(`  ${describeOutcome(piece)}`);
+        for (const line of resultLines(piece)) printError(cleanText(`    ${line}`));
+        return undefined;
       case "picture":
         return printError(cleanText(transcriptStrings.picture(piece.name, piece.size)));
       case "notice":

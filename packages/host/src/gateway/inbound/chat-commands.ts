@@ -261,6 +261,12 @@ function fullReply(answer: CommandAnswer): string | null {
         ...(answer.skills.length === 0 ? [texts.noSkills] : []),
         ...(answer.waiting === 0 ? [] : [texts.skillsWaiting(answer.waiting)]),
       ].join("\n");
+    case "agents":
+      return [
+        ...answer.agents.map(({ name, description }) => `- ${name}: ${description}`),
+        ...(answer.agents.length === 0 ? [texts.noAgents] : []),
+        ...(answer.waiting === 0 ? [] : [texts.agentsWaiting(answer.waiting)]),
+      ].join("\n");
     case "title":
       return texts.title(answer.title ?? texts.noTitle);
     case "memory":

@@ -20,6 +20,7 @@ import type { AuditKey } from "../../ops/audit/audit-key.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { PersonaStore } from "../../agent/instructions/persona-store.ts";
 import type { FactStore } from "../../agent/memory/fact-store.ts";
+import type { Profiles } from "../../agent/profiles/profiles.ts";
 import type { Skills } from "../../agent/skills/skills.ts";
 import type { FileUndo } from "../../agent/snapshots/file-undo.ts";
 import type { SystemPrompt } from "../../agent/system-prompt.ts";
@@ -72,6 +73,7 @@ export interface ApiDeps extends MountDeps {
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   readonly personas: PersonaStore;
   readonly skills: Skills;
+  readonly profiles: Profiles;
   /** What is known about each owner. */
   readonly facts: FactStore;
   /** Where runs of this home spill, for storage reports. */

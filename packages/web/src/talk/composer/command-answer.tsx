@@ -28,6 +28,7 @@ export type ShownAnswer = Extract<
       | "persona"
       | "project"
       | "skills"
+      | "agents"
       | "memory"
       | "usage"
       | "status"
@@ -49,6 +50,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "persona",
     "project",
     "skills",
+    "agents",
     "memory",
     "usage",
     "status",
@@ -177,6 +179,20 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
             ))}
           </ul>
           {answer.waiting > 0 && <p className="quiet">{strings.skills.waiting(answer.waiting)}</p>}
+        </>
+      );
+    case "agents":
+      return (
+        <>
+          {answer.agents.length === 0 && <p className="quiet">{strings.agents.noneHere}</p>}
+          <ul>
+            {answer.agents.map(({ name, description }) => (
+              <li key={name} dir="auto">
+                <code>{name}</code> {revealInvisible(description)}
+              </li>
+            ))}
+          </ul>
+          {answer.waiting > 0 && <p className="quiet">{strings.agents.waiting(answer.waiting)}</p>}
         </>
       );
     case "title":

@@ -1,4 +1,4 @@
-import type { Attachment } from "@holdfast/protocol";
+import type { Attachment, ToolFile } from "@holdfast/protocol";
 import { useState } from "react";
 import { formatSize } from "../../files/file-kind.ts";
 import { Viewer, ZoomablePicture } from "../../files/viewer.tsx";
@@ -39,5 +39,28 @@ export function ImageView({ image }: { image: ImageAttachment }) {
         </Viewer>
       )}
     </>
+  );
+}
+
+const pictureTypes: ReadonlySet<string> = new Set([
+  "image/png",
+  "image/jpeg",
+  "image/gif",
+  "image/webp",
+]);
+
+/** The pictures and files that a tool has returned. */
+export function ResultFiles({ files }: { files: readonly ToolFile[] }) {
+  if (files.length === 0) return null;
+  return (
+    <div className="attachments">
+      {files.map(({ blobId, mediaType, size, name = strings.talk.label }) =>
+        pictureTypes.has(mediaType) ? (
+          <ImageView key={blobId} image={{ type: "image", blobId, mediaType, name }} />
+        ) : (
+          <FileView key={blobId} file={{ type: "file", blobId, mediaType, size, name }} />
+        ),
+      )}
+    </div>
   );
 }

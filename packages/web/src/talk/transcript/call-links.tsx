@@ -1,4 +1,6 @@
 import {
+  type ChildDetails,
+  formatDollars,
   type Json,
   type LiveTool,
   processId,
@@ -25,10 +27,28 @@ export function childOf(
   return sessionId.safeParse(written).data ?? null;
 }
 
-export function DelegatedTask({ id }: { id: SessionId }) {
+interface DelegatedTaskProps {
+  readonly id: SessionId;
+  /** Known once the call has ended. */
+  readonly details: ChildDetails | undefined;
+}
+
+export function DelegatedTask({ id, details }: DelegatedTaskProps) {
+  const { profile, title, costMicros, tookMs } = details ?? {};
+  const facts = [
+    ...(profile === undefined ? [] : [profile]),
+    ...(title === undefined ? [] : [title]),
+    ...(costMicros === undefined ? [] : [formatDollars(costMicros)]),
+    ...(tookMs === undefined ? [] : [strings.tool.seconds(tookMs)]),
+  ];
   return (
     <div className="tool-child">
       <SessionLink id={id} label={strings.tool.child} />
+      {facts.length > 0 && (
+        <span className="quiet" dir="auto">
+          {revealInvisible(facts.join(" · "))}
+        </span>
+      )}
     </div>
   );
 }
@@ -49,7 +69,7 @@ interface TaskBodyProps {
 /** The task as it was given, and what came back: both are text to read, not data. */
 export function TaskBody({ task, output, isRunning }: TaskBodyProps) {
   // While it runs, the output only says which conversation has the task, and the link does too.
-  const answer = isRunning ? "" : (output ?? "").replace(/\s*\[answered in session \w+\]$/, "");
+  const answer = isRunning ? "" : (output ?? "").replace(/\s*\[answered in session \w+\]/, "");
   return (
     <>
       <LabelledBlock label={strings.tool.task} copy={task}>

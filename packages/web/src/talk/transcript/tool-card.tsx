@@ -5,6 +5,7 @@ import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
 import { AnsweredQuestion, questionInCall } from "../approvals/answered-question.tsx";
 import { ApprovalCard } from "../approvals/approval-card.tsx";
+import { ResultFiles } from "./attachment-view.tsx";
 import { backgroundProcessOf, childOf, DelegatedTask, TaskBody, taskOf } from "./call-links.tsx";
 import { FileChanges } from "./diff-view.tsx";
 import { ProcessOutput } from "./process-output.tsx";
@@ -95,7 +96,7 @@ export function ToolCard({
         </span>
         <Icon name="chevron" />
       </button>
-      {child !== null && <DelegatedTask id={child} />}
+      {child !== null && <DelegatedTask id={child} details={result?.details?.child} />}
       {reason !== undefined && (
         <p className="tool-reason as-written" dir="auto">
           <span className="quiet">{strings.tool.reason}</span> {revealInvisible(reason)}
@@ -103,6 +104,7 @@ export function ToolCard({
       )}
       {process !== null && <ProcessOutput id={process} isOpen={isLive} />}
       {todos !== undefined && todos.length > 0 && <Checklist todos={todos} />}
+      <ResultFiles files={result?.details?.files ?? []} />
       {isOpen && (
         <div className="tool-body">
           {state === "unknown" && <p className="aside">{strings.tool.unknownHint}</p>}
