@@ -52,6 +52,8 @@ export function openCachedRegister<T>(options: CachedRegisterOptions<T>): Cached
   let begun = 0;
   let finished = 0;
   let loadedAt = -Infinity;
+  /** What this process stored while a read was under way, which may have begun before it. */
+  let storedMeanwhile: readonly CachedRow<T>[] = [];
   const serialize = serialQueue();
 
   function decode({ key, value, revision }: RegisterRow): CachedRow<T> {
@@ -67,8 +69,10 @@ export function openCachedRegister<T>(options: CachedRegisterOptions<T>): Cached
     loading ??= (async () => {
       begun += 1;
       const [index, startedAt] = [begun, now()];
+      storedMeanwhile = [];
       try {
-        show((await register.list(owner, prefix, maxRows)).map(decode));
+        const found = (await register.list(owner, prefix, maxRows)).map(decode);
+        show(storedMeanwhile.reduce<readonly CachedRow<T>[]>(withNewest, found));
         finished = index;
         loadedAt = startedAt;
       } finally {
@@ -109,10 +113,21 @@ export function openCachedRegister<T>(options: CachedRegisterOptions<T>): Cached
       const put = await register.put({ owner, key: `${prefix}${name}`, value, expect });
       if (put.status === "failed") throw new StoreFailure(put.code, put.message);
       if (put.status === "moved") continue;
-      show([...rows.filter((row) => row.name !== name), decode(put.row)]);
+      const stored = decode(put.row);
+      storedMeanwhile = [...storedMeanwhile, stored];
+      show(withNewest(rows, stored));
       return true;
     }
   }
+}
+
+function withNewest<T>(
+  rows: readonly CachedRow<T>[],
+  stored: CachedRow<T>,
+): readonly CachedRow<T>[] {
+  const found = rows.find(({ name }) => name === stored.name);
+  if (found !== undefined && found.revision >= stored.revision) return rows;
+  return [...rows.filter((row) => row !== found), stored];
 }
 
 function parseJson<T>(schema: z.ZodType<T>, text: string): T | null {
