@@ -2,6 +2,7 @@ export { reduceEvent, reduceEvents } from "./reducer/reduce.ts";
 export {
   emptySessionRead,
   liveRun,
+  waitsForPerson,
   prependEntries,
   startState,
   type RereadReason,

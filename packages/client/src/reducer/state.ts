@@ -108,6 +108,13 @@ export function liveRun(state: SessionState): RunView | null {
   return state.run !== null && !terminalStates.has(state.run.state) ? state.run : null;
 }
 
+/** Whether the run waits for a person: at rest, or within a call whose tool has asked something. */
+export function waitsForPerson(state: SessionState): boolean {
+  const run = liveRun(state);
+  if (run === null) return false;
+  return run.state === "waiting" || state.live?.approvals.some(({ inCall }) => inCall) === true;
+}
+
 /** Puts a page of earlier entries, from a read with `before`, above those already held. */
 export function prependEntries(
   state: SessionState,

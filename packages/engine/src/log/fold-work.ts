@@ -167,7 +167,10 @@ export function checkApproval(
   // sweep.
   const isExpired = now >= row.expiresAt;
   if (event.data.decision === "expired")
-    return isExpired ? undefined : refuse("invalid_event", "The approval has not run out.");
+    // Whoever asks in a call also says when it is too late for an answer.
+    return isExpired || row.details.inCall === true
+      ? undefined
+      : refuse("invalid_event", "The approval has not run out.");
   return isExpired ? refuse("approval_answered", "The approval has run out.") : undefined;
 }
 

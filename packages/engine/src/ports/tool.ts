@@ -5,6 +5,7 @@ import type {
   BlobId,
   CallId,
   Json,
+  JsonObject,
   LaneKey,
   OwnerId,
   Rights,
@@ -57,7 +58,29 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Shows output while the tool runs. */
   readonly write: (text: string) => void;
+  /**
+   * Asks a person on every surface that shows the session, and waits for the answer; the tool's time limit waits too.
+   * Absent where nobody can be asked.
+   */
+  readonly ask?: (question: ToolQuestion) => Promise<PersonsAnswer>;
 }
+
+/** A question that a tool asks while it runs. */
+export interface ToolQuestion {
+  /** What is shown: `question`, `choices` and whatever else surfaces know how to show. */
+  readonly input: JsonObject;
+  readonly timeLimitMs: number;
+  /** Aborted when the answer is no longer wanted. */
+  readonly signal?: AbortSignal;
+}
+
+export type PersonsAnswer =
+  | { readonly status: "answered"; readonly answer: string }
+  | { readonly status: "declined" }
+  /** Nobody answered in time, or the answer is no longer wanted. */
+  | { readonly status: "expired" }
+  /** The run was cancelled or lost. */
+  | { readonly status: "stopped" };
 
 export interface ToolResult {
   /** `unknown`: it started elsewhere, and nobody can tell any more what it did. */

@@ -74,7 +74,8 @@ export async function takeOverRun(
         : []),
     ];
     const marks = next === completed ? await memoryMarkOf(deps, run) : [];
-    const events = withIngestId([...leftover, next.event(run), ...marks], spill);
+    const closed = await closeQuestionsInCalls(log.store.reads, run);
+    const events = withIngestId([...leftover, ...closed, next.event(run), ...marks], spill);
     const result = await run.send({ events, expect: { head: session.head } });
     if (result.status === "refused" && result.code === "head_moved") continue;
     if (result.status === "committed" && spill.answer.status === "output") {
@@ -90,6 +91,16 @@ export async function takeOverRun(
     if (run.refusal !== null) await giveUpRun(deps, owner, lease, run.refusal.code);
     return null;
   }
+}
+
+/** The call that asked died with its runner, so an answer would reach nobody. */
+async function closeQuestionsInCalls(reads: Reads, run: RunHandle): Promise<readonly NewEvent[]> {
+  const asked = await reads.approvalsFor(run.owner, run.session, run.runId);
+  return asked.flatMap(({ id: approvalId, runId, state, details }) =>
+    runId === run.runId && state === "open" && details.inCall === true
+      ? [run.event("approval.answered", { approvalId, decision: "expired" })]
+      : [],
+  );
 }
 
 async function memoryMarkOf(deps: TakeOverDeps, run: RunHandle): Promise<readonly NewEvent[]> {

@@ -160,7 +160,10 @@ export async function decideCalls(
       const question = { ...asked, ...(files !== undefined && { files }) };
       // A withdrawn approval binds nobody; its call is asked about again.
       const ownApproval = newestApproval(
-        approvals.filter((row) => row.callId === callId && row.state !== "withdrawn"),
+        approvals.filter(
+          (row) =>
+            row.callId === callId && row.state !== "withdrawn" && row.details.inCall !== true,
+        ),
       );
       const changes = ownApproval === undefined ? [] : changesSince(ownApproval, question);
       const decidedFor = async (): Promise<CallDecision> => ({
@@ -280,6 +283,8 @@ async function findCovering(
   for (const row of approvals) {
     const { rule, files, lastsMs } = row.details;
     if (row.tool !== columnText(question.name) || !isGrant(row)) continue;
+    // An answer to a question allows nothing.
+    if (row.details.kind === "question") continue;
     // A permanent yes with a rule is the policy's to apply, so that revoking it there is enough.
     if (row.decision === "always" && rule !== undefined && policy.covers !== undefined) continue;
     // By the store's clock, which the answer's time is from.

@@ -4,19 +4,15 @@ import {
   defaultMode,
   mergeTaint,
   type MessageId,
-  type ShownImage,
-  type SkillMark,
   type TaintSource,
   type ToolDetails,
   toolDetails,
-  type ToolOutcome,
   type OwnerId,
-  withTimeout,
 } from "@holdfast/protocol";
 import type { Clock } from "../ports/clock.ts";
 import type { SpillStore } from "../ports/spill.ts";
 import type { ModelCall } from "../ports/model.ts";
-import type { Tool, ToolCall, ToolContext } from "../ports/tool.ts";
+import type { Tool, ToolCall } from "../ports/tool.ts";
 import {
   type StepEntries,
   markStartedAsUnknown,
@@ -41,6 +37,7 @@ import {
   type CallPolicyDeps,
 } from "./approvals.ts";
 import { modeOfRun, recordedMode } from "./session-mode.ts";
+import { runWithTimeLimit, type ToolOutcomeResult } from "./tools/run-with-time-limit.ts";
 import type { Store } from "../ports/store.ts";
 
 export interface ToolDeps extends CallPolicyDeps {
@@ -49,9 +46,6 @@ export interface ToolDeps extends CallPolicyDeps {
   readonly spills?: SpillStore | undefined;
   readonly raiseFence: () => Promise<void>;
 }
-
-/** How long a tool may ignore its signal earlier it is abandoned. */
-const abandonAfterMs = 5_000;
 
 /**
  * Runs the calls of a message. Those that need no approval run in parallel and settle in one commit; then one commit
@@ -228,7 +222,7 @@ async function startTool(
   if (run.lost !== null) return { callId, name, resultId, outcome: "cancelled", output: "" };
   const startedAt = deps.clock.now();
   const result = await runWithTimeLimit(
-    deps.clock,
+    deps,
     tool,
     run,
     snapshot === undefined ? call : { ...call, snapshot },
@@ -274,86 +268,11 @@ async function declaredTaint(
   return mergeTaint(tool.taint?.(call.input) ?? [], byRules);
 }
 
-interface ToolOutcomeResult {
-  readonly outcome: ToolOutcome;
-  readonly output: string;
-  readonly blobId?: BlobId | undefined;
-  readonly details?: ToolDetails | undefined;
-  readonly images?: readonly ShownImage[] | undefined;
-  readonly skill?: SkillMark | undefined;
-  readonly taint?: readonly TaintSource[] | undefined;
-}
-
 /** A result without its details is better than no result. */
 function fittingDetails(details: ToolDetails | undefined): ToolDetails | undefined {
   const decoded = toolDetails.safeParse(details);
   if (!decoded.success || jsonSize(decoded.data) > sizeLimits.toolDetails) return undefined;
   return decoded.data;
-}
-
-const abandoned: ToolOutcomeResult = {
-  outcome: "unknown",
-  output: "The tool did not stop when it was told to, and was left alone.",
-};
-
-/**
- * Runs a tool within its time limit. Whatever it does, there is a result, and output it writes afterwards is ignored.
- */
-async function runWithTimeLimit(
-  clock: Clock,
-  tool: Tool,
-  run: RunHandle,
-  call: ToolCall,
-  journal: Journal,
-): Promise<ToolOutcomeResult> {
-  const finished = new AbortController();
-  const write = outputWriter(call, journal, finished.signal);
-  let work!: Promise<ToolOutcomeResult>;
-  const inTime = await withTimeout(
-    { clock, ms: tool.timeLimitMs, signal: run.signal },
-    (signal) => (work = runTool(tool, call, { signal, write })),
-  );
-  const timedOut = inTime.status !== "done";
-  // The tool was asked to stop, and gets a moment to do so.
-  const ended = timedOut ? await withTimeout({ clock, ms: abandonAfterMs }, () => work) : inTime;
-  finished.abort();
-  const result = ended.status === "done" ? ended.value : abandoned;
-  const { output } = result;
-  if (result.outcome === "ok" || result.outcome === "unknown") return result;
-  if (run.cancelled) return { outcome: "cancelled", output };
-  if (!timedOut) return result;
-  return {
-    outcome: "failed",
-    output: `${output}\nThe time limit of ${tool.timeLimitMs} ms was over.`.trim(),
-  };
-}
-
-/** An exception counts as a failure, whenever it is thrown. */
-async function runTool(
-  tool: Tool,
-  call: ToolCall,
-  context: ToolContext,
-): Promise<ToolOutcomeResult> {
-  try {
-    return await tool.run(call, context);
-  } catch (error) {
-    return { outcome: "failed", output: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-/** Accepts output while the tool runs, up to the size limit. */
-function outputWriter(
-  call: ToolCall,
-  journal: Journal,
-  finished: AbortSignal,
-): (text: string) => void {
-  let roomBytes: number = sizeLimits.toolOutput;
-  return (text) => {
-    if (finished.aborted || text === "" || roomBytes <= 0) return;
-    const fitting = truncateToBytes(text, roomBytes);
-    roomBytes = fitting === text ? roomBytes - jsonSize(text) : 0;
-    if (fitting !== "") void journal.addOutput(call.callId, fitting);
-  };
 }
 
 /** Larger output goes to a blob, and the row keeps its beginning and end. In bytes, as stored. */

@@ -18,3 +18,7 @@ export const decisionFields = {
 /** In which circumstances a rule or an approval allowed a call. */
 export const callDecision = z.looseObject(decisionFields);
 export type CallDecision = z.infer<typeof callDecision>;
+
+/** A file that a command names or loads, as it was when the person was asked. `hash` is null if it was not there. */
+export const approvedFile = z.looseObject({ path: z.string(), hash: z.string().nullable() });
+export type ApprovedFile = z.infer<typeof approvedFile>;

@@ -38,7 +38,7 @@ export const storedEvent: z.ZodType<StoredEvent> = z.looseObject({
 /** An event without its seq and time yet. */
 export type NewEvent = Pick<StoredEvent, "id" | "type" | "v" | "runId" | "data">;
 
-export { type CallDecision, callDecision } from "./decision.ts";
+export { type ApprovedFile, approvedFile, type CallDecision, callDecision } from "./decision.ts";
 export { indexDefinitions, defineEvent, type EventDefinition, type EventRole } from "./define.ts";
 export {
   type ApprovalAnswer,
@@ -48,8 +48,6 @@ export {
   type ApprovalDetails,
   answeredDetails,
   approvalDetails,
-  approvedFile,
-  type ApprovedFile,
   askedDetails,
   approvalText,
   type RunState,

@@ -22,7 +22,7 @@ import {
 } from "../parts.ts";
 import { rights } from "../rights/rights.ts";
 import { sessionMode } from "../rights/session-mode.ts";
-import { callDecision, decisionFields } from "./decision.ts";
+import { approvedFile, callDecision, decisionFields } from "./decision.ts";
 import { taintSources } from "../rights/taint.ts";
 import { defineEvent, settledDeltas } from "./define.ts";
 import { inbound } from "./outbox.ts";
@@ -71,9 +71,6 @@ export const approvalAnswer = z.enum(["once", "session", "always", "deny"]);
 export type ApprovalAnswer = z.infer<typeof approvalAnswer>;
 /** Anything longer is not an answer to a question. */
 export const approvalText = z.string().min(1).max(10_000);
-/** A file that a command names or loads, as it was when the person was asked. `hash` is null if it was not there. */
-export const approvedFile = z.looseObject({ path: z.string(), hash: z.string().nullable() });
-export type ApprovedFile = z.infer<typeof approvedFile>;
 const askedFields = {
   /** A question has no effect of its own: it only asks for an answer. */
   kind: z.literal("question").optional(),
@@ -102,6 +99,8 @@ const askedFields = {
   mode: sessionMode.optional(),
   /** A question whose answer may approve a plan and so switch the session's mode. */
   plan: z.literal(true).optional(),
+  /** A question of a call that goes on meanwhile. */
+  inCall: z.literal(true).optional(),
 };
 /** What an `approval.asked` tells of its call besides the call itself. */
 export const askedDetails = z.object(askedFields);

@@ -2,7 +2,6 @@ import { z } from "zod";
 
 import {
   approvalDecision,
-  approvedFile,
   approvalDetails,
   askedDetails,
   clientId,
@@ -10,7 +9,7 @@ import {
   partialCause,
   runState,
 } from "../events/run.ts";
-import { callDecision } from "../events/decision.ts";
+import { approvedFile, callDecision } from "../events/decision.ts";
 import { alternative, parentLink, titleSource } from "../events/session.ts";
 import {
   approvalId,

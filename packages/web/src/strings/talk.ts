@@ -185,6 +185,12 @@ export const talkStrings = {
     declined: "Skipped",
     answeredTitle: "Question answered",
     reply: "Your answer:",
+    leaveOut: "Leave out",
+    optional: (title: string) => `${title} (optional)`,
+    yes: "Yes",
+    no: "No",
+    open: (host: string) => `Open ${host}`,
+    leadsTo: "This address opens in a new tab:",
   },
   plan: {
     title: "Plan to approve",

@@ -3,7 +3,7 @@ import { type LiveView, type ProcessView, type RunView, terminalStates } from "@
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
-import { liveRun, type SessionState, describeRetry } from "@holdfast/client";
+import { liveRun, type SessionState, describeRetry, waitsForPerson } from "@holdfast/client";
 import { Icon } from "../ui/icons.tsx";
 import { ProcessOutput } from "./transcript/process-output.tsx";
 import { useTalk } from "./store/talk-actions.ts";
@@ -35,7 +35,7 @@ function WorkingStatus({
   retryAt,
 }: RunStatusProps & { readonly run: RunView }) {
   const talk = useTalk();
-  const isWaiting = run.state === "waiting";
+  const isWaiting = waitsForPerson(state);
   // Nobody knows here how far it is: nothing pulses as if somebody did.
   if (!isConnected)
     return (
@@ -112,9 +112,10 @@ function asksOnly(live: LiveView | null): boolean {
   );
 }
 
-function activityText({ live }: SessionState, run: RunView): string {
+function activityText(state: SessionState, run: RunView): string {
+  const { live } = state;
   if (run.cancelRequested) return strings.run.stopping;
-  if (run.state === "waiting")
+  if (waitsForPerson(state))
     return asksOnly(live) ? strings.run.waitingForAnswer : strings.run.waiting;
   const tool = live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return strings.run.usingTool(tool.name);

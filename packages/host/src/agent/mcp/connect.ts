@@ -8,6 +8,8 @@ import { allowedEnvironment } from "../../sandbox/run-command.ts";
 import type { Confinement } from "../../sandbox/confinement.ts";
 import { openNetwork } from "../../sandbox/network/open-network.ts";
 import { version } from "../../util/version.ts";
+import { type ActiveCall, ActiveCalls } from "./active-calls.ts";
+import { createProgressWriter } from "./call-progress.ts";
 import { openHttpTransport } from "./http-transport.ts";
 import { type OfferedTool, readToolList, type ToolList } from "./tool-list.ts";
 import { type ValueSources, resolveValues } from "./resolve-values.ts";
@@ -45,9 +47,14 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-export interface CallContext extends ToolContext {
+export interface CallContext extends Pick<ToolContext, "signal" | "write">, ActiveCall {
   readonly timeLimitMs: number;
 }
+
+/** The calls' own limits come first, which do not count the time that people take to answer. */
+const noTimeoutMs = 2 ** 31 - 1;
+/** How often a server may ask for something more within one call. */
+const maxRounds = 10;
 
 const maxPages = 32;
 const maxListed = 2_000;
@@ -62,15 +69,19 @@ export async function connect(deps: ConnectDeps): Promise<McpConnection> {
   const client = new sdk.Client(
     { name: "holdfast", version },
     {
-      // A server is offered nothing: no models, no folders, no questions to people.
-      capabilities: {},
-      inputRequired: { autoFulfill: false },
+      // A server is offered questions to people, during a call, and nothing else: no models and no folders.
+      capabilities: { elicitation: { form: {}, url: {} } },
+      inputRequired: { maxRounds },
       versionNegotiation: {
         mode: "auto",
         probe: { timeoutMs: Math.min(probeMs, patienceMs), maxRetries: 0 },
       },
       listChanged: { tools: { autoRefresh: false, debounceMs: 100, onChanged: onToolsChanged } },
     },
+  );
+  const calls = new ActiveCalls(deps.clock);
+  client.setRequestHandler("elicitation/create", ({ params }, { mcpReq }) =>
+    calls.elicit(params, mcpReq.signal),
   );
   const closed = Promise.withResolvers<string>();
   Object.assign(client, {
@@ -96,20 +107,28 @@ export async function connect(deps: ConnectDeps): Promise<McpConnection> {
   }
   return {
     listTools: () => listTools(client, deps),
-    call: (tool, input, { signal: cancelled, write, timeLimitMs }) =>
-      client.callTool(
-        { name: tool.remote, arguments: input },
-        {
-          signal: cancelled,
-          timeout: timeLimitMs,
-          // The output is not validated against the server's own schema, whose patterns would run here.
-          toolDefinition: { name: tool.remote, inputSchema: tool.input },
-          onprogress: ({ progress, total, message }) =>
-            write(
-              `${progress}${total === undefined ? "" : ` of ${total}`}${message === undefined ? "" : `: ${message}`}\n`,
-            ),
-        },
-      ),
+    async call(tool, input, { signal: cancelled, write, timeLimitMs, ...call }) {
+      const progress = createProgressWriter(write, deps.clock, cancelled);
+      const onLate = (): Error =>
+        new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, "The server did not answer in time.");
+      const limit = { ms: timeLimitMs, signal: cancelled, onLate };
+      try {
+        return await calls.run(call, limit, (limited) =>
+          client.callTool(
+            { name: tool.remote, arguments: input },
+            {
+              signal: limited,
+              timeout: noTimeoutMs,
+              // The output is not validated against the server's own schema, whose patterns would run here.
+              toolDefinition: { name: tool.remote, inputSchema: tool.input },
+              onprogress: (reported) => progress.add(reported),
+            },
+          ),
+        );
+      } finally {
+        progress.end();
+      }
+    },
     closed: closed.promise,
     close,
   };

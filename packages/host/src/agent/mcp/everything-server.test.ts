@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { PersonsAnswer, ToolQuestion } from "@holdfast/engine";
+import { laneKey } from "@holdfast/protocol";
 import { until } from "@holdfast/testing/rigs/run-rig";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -115,6 +117,61 @@ describe.each(["stdio", "confined stdio", "http"] as const)(
       const done = await rig.call("everything__trigger-long-running-operation", input, { written });
       expect(done.outcome).toBe("ok");
       expect(shown).toBe("1 of 2\n2 of 2\n");
+    });
+
+    test("a form is shown with its server, and its fields get what a person answers", async () => {
+      const asked: ToolQuestion[] = [];
+      const answers = [
+        "Check: perhaps",
+        "String: Ada\nBoolean: yes\nInteger: 7\ntitled single select enum: Superman",
+      ];
+      const ask = async (question: ToolQuestion): Promise<PersonsAnswer> => {
+        asked.push(question);
+        return { status: "answered", answer: answers.shift() ?? "" };
+      };
+      const done = await rig.call("everything__trigger-elicitation-request", {}, { ask });
+      expect(asked.map(({ input }) => input["server"])).toEqual(["everything", "everything"]);
+      expect(asked[0]?.input["question"]).toContain("The MCP server **everything** asks");
+      expect(asked[0]?.input["question"]).toContain("- **Integer** (a whole number, from 1 to 100");
+      expect(asked[1]?.input["question"]).toContain("That did not fit");
+      expect(done.outcome).toBe("ok");
+      for (const sent of ['"check": true', '"integer": 7', '"titledSingleSelectEnum": "hero-1"'])
+        expect(done.output).toContain(sent);
+      // What nobody mentioned has its usual value.
+      expect(done.output).toContain('"untitledSingleSelectEnum": "Monica"');
+    });
+
+    test("a declined form, and one that nobody may answer, are declined, and the model is told why", async () => {
+      const name = "everything__trigger-elicitation-request";
+      const no = await rig.call(name, {}, { ask: async () => ({ status: "declined" }) });
+      expect(no.output).toContain("a person declined to answer");
+      const { lane } = { lane: laneKey.parse("webhook:deploys:1") };
+      const ask = () => Promise.reject(new Error("Nobody may be asked here."));
+      const unattended = await rig.call(name, {}, { ask, lane });
+      expect(unattended.output).toContain("nobody was asked");
+      expect((await rig.call(name)).output).toContain("nobody was asked");
+    });
+
+    test("a page to open is named by its host, and opened only by the person", async () => {
+      const asked: ToolQuestion[] = [];
+      const ask = async (question: ToolQuestion): Promise<PersonsAnswer> => {
+        asked.push(question);
+        return { status: "answered", answer: "I have opened it" };
+      };
+      const input = { url: "https://pay.example.net/card?for=you" };
+      const done = await rig.call("everything__trigger-url-elicitation", input, { ask });
+      expect(asked[0]?.input["link"]).toBe("https://pay.example.net/card?for=you");
+      expect(asked[0]?.input["question"]).toContain("The page is at **pay.example.net**");
+      expect(done.output).toMatch(/accept/);
+      // The other way of asking: the call is refused until the page was opened, and not made again by itself.
+      const refused = await rig.call(
+        "everything__trigger-url-elicitation",
+        { ...input, elicitationId: "one", errorPath: true },
+        { ask },
+      );
+      expect(refused).toMatchObject({ outcome: "failed" });
+      expect(refused.output).toContain("everything did nothing: it needs the person to finish");
+      expect(asked[1]?.input["link"]).toBe("https://modelcontextprotocol.io/");
     });
 
     test("[P7] a stopped call ends at once with an unknown outcome", async () => {

@@ -1,4 +1,5 @@
 import type { AuthProvider } from "@modelcontextprotocol/client";
+import { z } from "zod";
 import type { ToolResult, Clock, Random } from "@holdfast/engine";
 import { backoffMs } from "@holdfast/protocol";
 import { ConnectionRefusal, streamLost } from "./http-transport.ts";
@@ -18,7 +19,11 @@ export interface CallFailure {
   readonly message: string;
   /** Whether the connection is unusable. */
   readonly isLost: boolean;
+  /** Pages that a person has to finish on before the server does anything. */
+  readonly pages?: readonly { readonly url: string; readonly message: string }[];
 }
+
+const pagesToOpen = z.array(z.object({ url: z.string(), message: z.string() }));
 
 const notSentCodes: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
@@ -33,13 +38,20 @@ const notSentCodes: ReadonlySet<string> = new Set([
  * it is not sent again.
  */
 function classifyCallFailure(
-  { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Sdk,
+  { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UrlElicitationRequiredError }: Sdk,
   error: unknown,
 ): CallFailure {
   const message = (error instanceof Error ? error.message : String(error)).slice(
     0,
     maxMessageLength,
   );
+  if (error instanceof UrlElicitationRequiredError)
+    return {
+      outcome: "failed",
+      message,
+      isLost: false,
+      pages: pagesToOpen.safeParse(error.elicitations).data ?? [],
+    };
   if (error instanceof ProtocolError) {
     if (error.code === streamLost) return { outcome: "unknown", message, isLost: true };
     return { outcome: "failed", message, isLost: false };
@@ -58,6 +70,8 @@ function classifyCallFailure(
         return { outcome: "failed", message, isLost: true };
       case SdkErrorCode.UnsupportedResultType:
         return { outcome: "failed", message: inputNotSupported, isLost: false };
+      case SdkErrorCode.InputRequiredRoundsExceeded:
+        return { outcome: "unknown", message: "It asked again and again.", isLost: false };
       case SdkErrorCode.InvalidResult:
         return { outcome: "unknown", message: "The answer is no result.", isLost: false };
       default:

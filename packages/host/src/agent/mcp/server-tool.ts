@@ -4,6 +4,8 @@ import type { Store, ToolResult, Tool } from "@holdfast/engine";
 import { type OwnerId, type ToolFile, jsonObject } from "@holdfast/protocol";
 import { createExcerpt, type Excerpt } from "../../util/excerpt.ts";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
+import { createServerQuestions, type ServerQuestions } from "./elicitation/server-questions.ts";
+import { elicitationStrings } from "./elicitation/strings.ts";
 import type { OfferedTool } from "./tool-list.ts";
 import type { ManagedServer } from "./managed-server.ts";
 
@@ -135,7 +137,8 @@ export function createServerTool(toolDeps: ServerToolDeps, offered: OfferedTool)
     taint: () => [{ kind: "mcp", name: server }],
     approval: () => (isHarmless ? "none" : "ask"),
     onlyReads: () => isHarmless,
-    async run({ owner, input }, context) {
+    async run(call, context) {
+      const { owner, input, session } = call;
       const decoded = jsonObject.safeParse(input);
       if (!decoded.success) return failed("The arguments are not an object. Nothing was sent.");
       const connection = await managed.connection(connectionMs, context.signal);
@@ -144,20 +147,48 @@ export function createServerTool(toolDeps: ServerToolDeps, offered: OfferedTool)
           `The MCP server ${server} is not connected, so nothing was sent to it. ${managed.lastError() ?? ""}`,
         );
       if (context.signal.aborted) return { outcome: "cancelled", output: "Nothing was sent." };
+      const { signal, write, ask } = context;
+      const questions = createServerQuestions({ server, tool: offered.remote, call, ask });
+      const limited = { signal, write, session, timeLimitMs: timeLimitMs + timeoutMarginMs };
+      const noted = (result: ToolResult): ToolResult => withNotes(server, result, questions.notes);
       try {
-        const callContext = { ...context, timeLimitMs: timeLimitMs + timeoutMarginMs };
-        return await readResult(
-          { store, owner },
-          await connection.call(offered, decoded.data, callContext),
-        );
+        const answered = await connection.call(offered, decoded.data, { ...limited, questions });
+        return noted(await readResult({ store, owner }, answered));
       } catch (error) {
-        if (context.signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
-        const { outcome, message } = managed.classifyFailure(connection, error);
-        return outcome === "failed"
-          ? failed(message)
-          : { outcome, output: `${message} Whether ${server} has done it is not known.` };
+        if (signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
+        const { outcome, message, pages = [] } = managed.classifyFailure(connection, error);
+        if (pages.length > 0) return noted(await openPages(server, pages, questions));
+        if (outcome === "failed") return noted(failed(message));
+        return noted({ outcome, output: `${message} Whether ${server} has done it is not known.` });
       }
     },
+  };
+}
+
+const maxPages = 3;
+
+/** P7: the server refused before it did anything. The call is not made again by itself. */
+async function openPages(
+  server: string,
+  pages: readonly { readonly url: string; readonly message: string }[],
+  questions: ServerQuestions,
+): Promise<ToolResult> {
+  const shown = pages.slice(0, maxPages);
+  const hosts = shown.map(({ url }) => URL.parse(url)?.host ?? "?");
+  const results: string[] = [];
+  for (const { url, message } of shown) results.push(await questions.askToOpen(url, message));
+  const isOpened = results.every((result) => result === "opened");
+  return failed(
+    `${elicitationStrings.openFirst(server, hosts)} ${isOpened ? elicitationStrings.openedNow : elicitationStrings.notOpened}`,
+  );
+}
+
+/** The model learns why a server may not have got what it asked for. */
+function withNotes(server: string, result: ToolResult, notes: readonly string[]): ToolResult {
+  if (notes.length === 0) return result;
+  return {
+    ...result,
+    output: `${result.output}\n${elicitationStrings.note(server, notes)}`.trim(),
   };
 }
 

@@ -254,7 +254,7 @@ async function waitForChild(
   async function readEnded(): Promise<RunRow | "running" | null> {
     const run = await reads.run(owner, runId);
     if (run === null || terminalStates.has(run.state)) return run;
-    if (run.state !== "waiting") return "running";
+    // A call of the child may ask something while its run goes on.
     const { approvals } = await reads.approvals(owner, { session, limit: 20 });
     for (const approval of approvals) await onAsked(approval);
     return "running";

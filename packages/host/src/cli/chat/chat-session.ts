@@ -22,6 +22,7 @@ import {
   isLongPaste,
   isWorthMarking,
   liveRun,
+  waitsForPerson,
   matchPersona,
   type CommandRefusal,
   refusalFrom,
@@ -336,7 +337,7 @@ export class ChatSession {
 function isBusy(state: SessionState): boolean {
   const run = liveRun(state);
   if (run === null) return state.inbox.length > 0;
-  return run.state !== "waiting" && run.state !== "paused";
+  return !waitsForPerson(state) && run.state !== "paused";
 }
 
 /** A provider may serve models that no list names. */

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { liveRun } from "@holdfast/client";
+import { liveRun, waitsForPerson } from "@holdfast/client";
 import type { Terminal } from "../command.ts";
 import { type RenderStyle, createPaint } from "../screen/paint.ts";
 import { columnsOf } from "../screen/screen.ts";
@@ -84,6 +84,6 @@ export class PipeView implements ChatView {
     if (state === undefined || state.seq < head || state.inbox.length > 0) return false;
     const run = liveRun(state);
     if (run === null) return state.run !== null;
-    return run.state === "paused" || (run.state === "waiting" && approval !== undefined);
+    return run.state === "paused" || (waitsForPerson(state) && approval !== undefined);
   }
 }

@@ -1,4 +1,10 @@
-import { type ConnectionState, liveRun, type SessionState, describeRetry } from "@holdfast/client";
+import {
+  type ConnectionState,
+  liveRun,
+  type SessionState,
+  describeRetry,
+  waitsForPerson,
+} from "@holdfast/client";
 import { chatStrings } from "../strings/chat.ts";
 import { cleanLine } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
@@ -35,7 +41,7 @@ export function runActivity(state: SessionState | undefined): RunActivity {
   const busy = (text: string): RunActivity => ({ text, isBusy: true });
   if (state === undefined || run === null) return still("");
   if (run.cancelRequested) return busy(texts.stopping);
-  if (run.state === "waiting") {
+  if (waitsForPerson(state)) {
     const isQuestion = state.live?.approvals[0]?.kind === "question";
     return still(isQuestion ? texts.question : texts.approval);
   }

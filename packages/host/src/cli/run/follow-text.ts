@@ -5,6 +5,7 @@ import {
   describeRetry,
   type SessionState,
   shortId,
+  waitsForPerson,
 } from "@holdfast/client";
 import {
   type MessageId,
@@ -106,11 +107,11 @@ class RunApprovals {
   }
 
   /** Whether a person is asked, so that the run is not left waiting. */
-  update({ run, live }: SessionState): boolean {
-    const approvals = live?.approvals ?? [];
+  update(state: SessionState): boolean {
+    const approvals = state.live?.approvals ?? [];
     const [next] = approvals;
     if (this.#asked !== null && this.#asked.id !== next?.approvalId) this.stop();
-    if (this.#view.ask === undefined || run?.state !== "waiting") return false;
+    if (this.#view.ask === undefined || !waitsForPerson(state)) return false;
     if (next !== undefined && this.#asked === null) void this.#ask(next, approvals.length);
     return true;
   }
@@ -192,7 +193,10 @@ function isEnd(state: RunState): boolean {
 /** The run is the current one, or still queued, or it ended unobserved. */
 async function endOf(client: Client, state: SessionState, id: RunId): Promise<RunEnd | null> {
   const { run: current, inbox } = state;
-  if (current?.id === id) return isEnd(current.state) ? current : null;
+  if (current?.id === id) {
+    if (isEnd(current.state)) return current;
+    return waitsForPerson(state) ? { state: "waiting", cause: null } : null;
+  }
   if (inbox.some((item) => item.runId === id)) return null;
   return readEnd(client, id);
 }

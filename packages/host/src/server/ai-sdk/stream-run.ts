@@ -42,7 +42,9 @@ export async function streamRun(
   for await (const item of readRunOutput({ engine, reads }, query)) {
     const made = chunks.take(item);
     if (isNew) await write(made);
-    const isResting = item.kind === "state" && item.state === "waiting";
+    const isResting =
+      (item.kind === "state" && item.state === "waiting") ||
+      (item.kind === "approval_asked" && item.approval.inCall === true);
     if (!isNew && isResting) isNew = [...(after ?? [])].every((id) => chunks.asked.has(id));
     const mayWait = isResting || item.kind === "approval_answered";
     if (isNew && mayWait && (await waitsForClient())) {

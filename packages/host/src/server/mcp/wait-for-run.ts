@@ -43,6 +43,7 @@ export async function waitForRun(
 }
 
 function isWaiting(event: StoredEvent): boolean {
+  if (event.type === "approval.asked") return event.data["inCall"] === true;
   return event.type === "run.state" && event.data["state"] === "waiting";
 }
 

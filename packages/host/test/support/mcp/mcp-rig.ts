@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-import type { Tool, ToolResult } from "@holdfast/engine";
+import type { Tool, ToolCall, ToolContext, ToolResult } from "@holdfast/engine";
 import { anOwner } from "@holdfast/testing/fixtures/factories";
 import { assertPresent } from "@holdfast/testing/fixtures/open-session";
-import { ids, type Json, type OwnerId } from "@holdfast/protocol";
+import { ids, type Json, type OwnerId, type SessionId } from "@holdfast/protocol";
 import { createReferenceStore, type ReferenceStore } from "@holdfast/testing/reference-store/store";
 
 import type { McpServers } from "../../../src/ops/config/mcp-servers.ts";
@@ -24,9 +24,10 @@ export interface McpRig {
   readonly stop: () => Promise<void>;
 }
 
-interface HowToCall {
+interface HowToCall extends Pick<ToolContext, "ask">, Pick<ToolCall, "rights" | "lane"> {
   readonly signal?: AbortSignal;
   readonly written?: (text: string) => void;
+  readonly session?: SessionId;
 }
 
 /** Servers with short timeouts, so that a minute's wait takes a moment. */
@@ -56,10 +57,12 @@ export function openMcpRig(
     said,
     tool,
     async call(name, input = {}, how = {}) {
-      const { signal = new AbortController().signal, written = () => undefined } = how;
-      const [session, runId, callId] = [ids.make("session"), ids.make("run"), ids.make("call")];
-      const asked = { owner, session, runId, callId, input };
-      return (await tool(name)).run(asked, { signal, write: written });
+      const { signal = new AbortController().signal, written = () => undefined, ...rest } = how;
+      const { ask, session = ids.make("session"), ...from } = rest;
+      const [runId, callId] = [ids.make("run"), ids.make("call")];
+      const asked = { owner, session, runId, callId, input, ...from };
+      const context = { signal, write: written, ...(ask !== undefined && { ask }) };
+      return (await tool(name)).run(asked, context);
     },
     async stop() {
       await mcp.stop();
