@@ -18,6 +18,7 @@ const subjects = new Map<string, () => Promise<Subject>>([
   ["editors", async () => (await import("./editors/run.ts")).benchEditors],
   ["openai", async () => (await import("./openai/run.ts")).benchOpenAi],
   ["sandbox", async () => (await import("./sandbox/run.ts")).benchSandbox],
+  ["snapshots", async () => (await import("./snapshots/run.ts")).benchSnapshots],
   ["page", async () => (await import("./page/run.ts")).benchPage],
 ]);
 

@@ -22,6 +22,7 @@ Subjects
   editors               what a bridge to an editor costs: a long session loaded, a run followed
   openai                streams through /v1 and /ai/chat beside the native one
   sandbox               what it costs to confine a command
+  snapshots             saving and undoing the files of a large repository
   page                  the page in a real browser: its load, an answer being written, long conversations and lists
 
 Options

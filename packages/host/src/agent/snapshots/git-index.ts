@@ -8,7 +8,7 @@ import {
   gitEnvironmentFor,
   openGitFolder,
 } from "./git-repository.ts";
-import { partsOf, runGit } from "./run-git.ts";
+import { eachPart, partsOf, runGit } from "./run-git.ts";
 
 /** What differs from our index, by path from the workspace. */
 export interface ScannedFolder {
@@ -21,6 +21,7 @@ export interface ScannedFolder {
 export type IndexEntry = readonly [path: string, state: SavedState | null];
 
 const noObject = "0".repeat(40);
+const maxEntered = 20_000;
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const gitModes = { plain: "100644", executable: "100755", repository: "160000" } as const;
 
@@ -43,6 +44,8 @@ export class GitIndex {
   /** Paths of the taken-over index whose content it does not tell. */
   #unknown: readonly string[] = [];
   #repositories: readonly string[] = [];
+  /** The index as we left it. Git lists the paths that were entered as touched until it has compared their files. */
+  #left = { file: "", tree: "", entered: new Map<string, string>() };
 
   private constructor(program: string, folder: string, git: GitFolder) {
     this.#program = program;
@@ -69,9 +72,11 @@ export class GitIndex {
   /** `null` if git cannot tell. */
   async scan(signal: AbortSignal): Promise<ScannedFolder | null> {
     await copyExcludes(this.#git);
+    // In this order: the second scan uses every processor, and the host waits until a process has begun.
+    const listing = this.#run(signal, "", ...listUntracked);
     const [changed, untracked] = await Promise.all([
       this.#run(signal, "", ...listChanged),
-      this.#run(signal, "", ...listUntracked),
+      listing,
     ]);
     if (changed === null || untracked === null) return null;
     const others = partsOf(untracked);
@@ -87,22 +92,49 @@ export class GitIndex {
 
   /** The tree of the folder with these entries; `null` if git cannot write it. */
   async write(entries: readonly IndexEntry[], signal: AbortSignal): Promise<string | null> {
-    if (entries.length > 0) {
-      const removed = entries.filter(([, state]) => state === null);
-      const put = entries.filter(([, state]) => state !== null);
-      // A file may have become a folder.
-      const lines = [...removed, ...put].map(([path, state]) => this.#indexLine(path, state));
-      const args = ["update-index", "-q", "--refresh", "-z", "--index-info"];
-      // With -q it still fails for files that need an update, which is what we know already.
-      if ((await this.#run(signal, lines.join(""), ...args)) === null) return null;
-      const written = new Set(entries.map(([path]) => path));
-      this.#unknown = this.#unknown.filter((path) => !written.has(path));
-    }
+    // Another process on this home may have written it.
+    if (this.#left.file !== (await this.#lookAtIndex()))
+      this.#left = { file: "", tree: "", entered: new Map() };
+    const { tree: last, entered } = this.#left;
+    if (entries.length === 0 && last !== "") return last;
+    const fresh = entries.filter(([path, state]) => entered.get(path) !== markOf(state));
+    // Either way git then knows the files that were entered before, and lists them no more.
+    if (entries.length > 0 && fresh.length === 0)
+      await this.#run(signal, "", "update-index", "-q", "--refresh");
+    else if (fresh.length > 0 && !(await this.#enter(fresh, signal))) return null;
+    const tree = await this.#writeTree(signal);
+    this.#left = { file: await this.#lookAtIndex(), tree: tree ?? "", entered };
+    return tree;
+  }
+
+  async #writeTree(signal: AbortSignal): Promise<string | null> {
     const { prefix } = this.#git;
     const below = prefix === "" ? [] : [`--prefix=${prefix}`];
-    const tree = await this.#run(signal, "", "write-tree", "--missing-ok", ...below);
-    if (tree === null && prefix !== "") return emptyTree;
-    return tree === null ? null : tree.toString("latin1").trim();
+    const printed = await this.#run(signal, "", "write-tree", "--missing-ok", ...below);
+    if (printed === null) return prefix === "" ? null : emptyTree;
+    return printed.toString("latin1").trim();
+  }
+
+  async #enter(entries: readonly IndexEntry[], signal: AbortSignal): Promise<boolean> {
+    const removed = entries.filter(([, state]) => state === null);
+    const put = entries.filter(([, state]) => state !== null);
+    // A file may have become a folder.
+    const lines = [...removed, ...put].map(([path, state]) => this.#indexLine(path, state));
+    const args = ["update-index", "-q", "--refresh", "-z", "--index-info"];
+    // With -q it still fails for files that need an update, which is what we know already.
+    if ((await this.#run(signal, lines.join(""), ...args)) === null) return false;
+    const { entered } = this.#left;
+    if (entered.size > maxEntered) entered.clear();
+    for (const [path, state] of entries) entered.set(path, markOf(state));
+    this.#unknown = this.#unknown.filter((path) => !entered.has(path));
+    return true;
+  }
+
+  /** Changes whenever anybody writes the index; empty if there is none. */
+  async #lookAtIndex(): Promise<string> {
+    const file = join(this.#git.gitFolder, "index");
+    const info = await stat(file, { bigint: true }).catch(() => null);
+    return info === null ? "" : `${info.ino} ${info.size} ${info.mtimeNs}`;
   }
 
   #indexLine(path: string, state: SavedState | null): string {
@@ -248,6 +280,10 @@ function stateOf(mode: string, id: string): TreeChange["before"] {
   return mode === gitModes.executable ? { id, mode: 0o755 } : "other";
 }
 
+function markOf(state: SavedState | null): string {
+  return state === null ? "" : `${state.id} ${isExecutable(state.mode)}`;
+}
+
 export function isExecutable(mode: number): boolean {
   return (mode & 0o111) !== 0;
 }
@@ -274,7 +310,12 @@ interface IndexedFile {
 
 const entryLine = /^(\d{6}) ([0-9a-f]{40}) (\d)\t(.*)$/s;
 const debugLine = /\n {2}size: (\d+)\tflags: ([0-9a-f]+)\n/;
-const entriesPerTurn = 5_000;
+const entriesPerTurn = 2_000;
+
+/** Other requests get their turn. */
+function takeTurns(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** Each entry is followed by lines with what the index knows of its file. */
 async function parseIndex(
@@ -284,7 +325,7 @@ async function parseIndex(
   const entries: IndexedFile[] = [];
   let isBelow = false;
   let head = "";
-  for (const part of partsOf(listed)) {
+  for (const part of eachPart(listed)) {
     const debug = debugLine.exec(part);
     const [, mode = "", id = "", stage = "", path = ""] = entryLine.exec(head) ?? [];
     if (debug !== null && path !== "") {
@@ -299,9 +340,7 @@ async function parseIndex(
       isBelow ||= path.startsWith(prefix);
     }
     head = debug === null ? part : part.slice(debug.index + debug[0].length);
-    // Other requests get their turn.
-    if (entries.length % entriesPerTurn === 0)
-      await new Promise((resolve) => setImmediate(resolve));
+    if (entries.length % entriesPerTurn === 0) await takeTurns();
   }
   return { entries, isBelow };
 }

@@ -6,6 +6,7 @@ import { ownerId, sessionId, type UnsavedReason, unsavedReason } from "@holdfast
 import { z } from "zod";
 
 import { withFileLock, writeFileAtomically } from "../../util/atomic-file.ts";
+import { mapParallel } from "../../util/map-parallel.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
 import { Jail } from "../workspace/jail.ts";
 import type {
@@ -152,20 +153,17 @@ export class LocalFileSnapshots implements FileSnapshots {
   ): Promise<readonly IndexEntry[] | null> {
     const objects = this.#objects(this.workspaceOf(jail.root));
     const entries: IndexEntry[] = [];
-    const todo = [...paths];
     let room = maxTotalBytes;
-    const work = async (): Promise<void> => {
-      for (let path = todo.pop(); path !== undefined && room >= 0; path = todo.pop()) {
-        const file = await readWhole(jail, path);
-        if (file.kind === "refused") notSaved.push({ path, reason: file.reason });
-        if (file.kind === "absent") entries.push([path, null]);
-        if (file.kind !== "file") continue;
-        room -= file.content.byteLength;
-        const id = await objects.put(file.content, "cached");
-        entries.push([path, { id, mode: file.mode }]);
-      }
-    };
-    await Promise.all(Array.from({ length: parallelReads }, work));
+    await mapParallel(paths, parallelReads, async (path) => {
+      if (room < 0) return;
+      const file = await readWhole(jail, path);
+      if (file.kind === "refused") notSaved.push({ path, reason: file.reason });
+      if (file.kind === "absent") entries.push([path, null]);
+      if (file.kind !== "file") return;
+      room -= file.content.byteLength;
+      const id = await objects.put(file.content, "cached");
+      entries.push([path, { id, mode: file.mode }]);
+    });
     return room < 0 ? null : entries;
   }
 
@@ -184,7 +182,8 @@ export class LocalFileSnapshots implements FileSnapshots {
       if (before !== null && before !== "other" && !(await objects.has(before.id)))
         needed.add(before.id);
     const copied = await index.readFromSource([...needed], signal);
-    for (const content of copied.values()) await objects.put(content, "cached");
+    const contents = [...copied.values()];
+    await mapParallel(contents, parallelReads, (content) => objects.put(content, "cached"));
     for (const { path, before, after } of listed) {
       if (before === "other" || after === "other") lost.push({ path, reason: "link" });
       else if (isLost(before, needed, copied)) lost.push({ path, reason: "unreadable" });

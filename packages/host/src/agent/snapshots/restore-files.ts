@@ -1,5 +1,6 @@
 import type { FilesRestored, KeptReason } from "@holdfast/protocol";
 
+import { mapParallel } from "../../util/map-parallel.ts";
 import type { Jail } from "../workspace/jail.ts";
 import type { FileSnapshots, SavedChange, SavedState } from "./file-snapshots.ts";
 import { isExecutable } from "./git-index.ts";
@@ -25,13 +26,21 @@ export async function restoreFiles(
   // A folder of new files may have to make room for a file of its name.
   const deletions = wanted.filter(({ after }) => after === null);
   const others = wanted.filter(({ after }) => after !== null);
-  for (const change of [...deletions, ...others]) {
-    const reason = await restoreFile(snapshots, jail, change);
-    if (reason === null) changes.push(change);
-    else kept.push({ path: change.path, reason });
+  for (const group of [deletions, others]) {
+    const reasons = await mapParallel(group, parallelFiles, (change) =>
+      restoreFile(snapshots, jail, change),
+    );
+    for (const [at, change] of group.entries()) {
+      const reason = reasons[at] ?? null;
+      if (reason === null) changes.push(change);
+      else kept.push({ path: change.path, reason });
+    }
   }
   return { changes, kept };
 }
+
+/** Most of the time is spent waiting for the disk. */
+const parallelFiles = 8;
 
 async function restoreFile(
   snapshots: FileSnapshots,

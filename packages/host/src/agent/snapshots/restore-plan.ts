@@ -1,5 +1,6 @@
 import type { KeptReason, UnsavedReason } from "@holdfast/protocol";
 
+import { mapParallel } from "../../util/map-parallel.ts";
 import type { Jail } from "../workspace/jail.ts";
 import {
   changeList,
@@ -36,6 +37,8 @@ export interface RestorePlan {
   readonly isKnown: boolean;
 }
 
+const parallelFiles = 16;
+
 /** Compares what was recorded with the files as they are now. Changes nothing. */
 export async function planRestore(
   snapshots: FileSnapshots,
@@ -53,9 +56,9 @@ export async function planRestore(
     if (list === null) missing.add("elsewhere");
     else steps.push({ step, changes: list });
   }
-  const files: PlannedFile[] = [];
-  for (const history of joinSteps(steps))
-    files.push(await compareWithDisk(snapshots, jail, workspace, history));
+  const files = await mapParallel(joinSteps(steps), parallelFiles, (history) =>
+    compareWithDisk(snapshots, jail, workspace, history),
+  );
   return { files, missing: [...missing], isKnown: logged.changes.length > 0 };
 }
 

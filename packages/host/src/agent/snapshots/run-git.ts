@@ -50,13 +50,16 @@ export async function runGit(
 
 /** The parts of output that ends each with NUL. Names that are no UTF-8 are left out: no tool can name them. */
 export function partsOf(output: Buffer): readonly string[] {
-  const parts: string[] = [];
+  return [...eachPart(output)];
+}
+
+/** The same, one at a time. */
+export function* eachPart(output: Buffer): Generator<string, void> {
   for (let from = 0; from < output.length;) {
     const end = output.indexOf(0, from);
     const bytes = output.subarray(from, end === -1 ? undefined : end);
     const text = bytes.toString("utf8");
-    parts.push(Buffer.byteLength(text) === bytes.length && !text.includes("\uFFFD") ? text : "");
+    yield Buffer.byteLength(text) === bytes.length && !text.includes("\uFFFD") ? text : "";
     from += bytes.length + 1;
   }
-  return parts;
 }
