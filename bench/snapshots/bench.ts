@@ -3,12 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-import type { SavedChanges } from "../../packages/host/src/agent/snapshots/file-snapshots.ts";
-import { LocalFileSnapshots } from "../../packages/host/src/agent/snapshots/local-snapshots.ts";
-import { restoreFiles } from "../../packages/host/src/agent/snapshots/restore-files.ts";
-import { planRestore } from "../../packages/host/src/agent/snapshots/restore-plan.ts";
-import { Jail } from "../../packages/host/src/agent/workspace/jail.ts";
-import { findProgram } from "../../packages/host/src/sandbox/find-program.ts";
+import { openSavedFolder } from "../../packages/host/test/support/saved-folder.ts";
 import { type Line, lineOf, ours } from "../harness/figures.ts";
 import { LoopDelay } from "../harness/interleave.ts";
 import { Samples } from "../harness/samples.ts";
@@ -23,7 +18,6 @@ export const sizeTable = {
 
 const filesPerFolder = 100;
 const mostMs = 300;
-const signal = new AbortController().signal;
 const runFile = promisify(execFile);
 
 /** One round is a turn: a save before a command, fifty files touched, the save after it, and the undo. */
@@ -32,13 +26,11 @@ export async function measureSnapshots(
 ): Promise<{ readonly lines: readonly Line[]; readonly notes: readonly string[] }> {
   const scratch = makeScratch("snapshots");
   const folder = join(scratch, "repository");
-  const program = findProgram("git");
-  if (program === null) throw new Error("This benchmark needs git.");
+  await mkdir(folder);
+  const saved = await openSavedFolder(folder, join(scratch, "snapshots"));
   const git = (...args: readonly string[]) =>
-    runFile(program, ["-C", folder, ...args], { maxBuffer: 64 * 1024 * 1024 });
+    runFile(saved.git, ["-C", folder, ...args], { maxBuffer: 64 * 1024 * 1024 });
   await makeRepository(folder, sizes.files, git);
-
-  const snapshots = new LocalFileSnapshots({ folder: join(scratch, "snapshots"), git: program });
   const times = {
     first: new Samples(),
     before: new Samples(),
@@ -57,27 +49,24 @@ export async function measureSnapshots(
     return result;
   };
   loop.start();
-  await timed(times.first, () => snapshots.take(folder, signal));
+  await timed(times.first, saved.save);
   loop.stop();
-  const jail = await openJail(folder);
   for (let round = 0; round < sizes.rounds; round += 1) {
     await timed(times.status, () => git("status", "--porcelain", "-z"));
     await timed(times.diffFiles, () => git("diff-files", "--name-only", "-z"));
     await timed(times.untracked, () => git("ls-files", "-z", "--others", "--exclude-standard"));
     loop.start();
-    await timed(times.before, () => snapshots.take(folder, signal));
-    await snapshots.take(folder, signal);
-    const before = await timed(times.unchanged, () => snapshots.take(folder, signal));
+    await timed(times.before, saved.save);
+    await saved.save();
+    const before = await timed(times.unchanged, saved.save);
     loop.stop();
     for (let at = 0; at < sizes.touched; at += 1)
       await writeFile(pathOf(folder, at * 7), textOf(`round ${round}, file ${at}`));
     loop.start();
-    const saved = await timed(times.after, () => snapshots.changesSince(folder, before, signal));
-    if (saved.changes.length !== sizes.touched)
-      throw new Error(`${saved.changes.length} changes were found.`);
-    const kept = await timed(times.undo, () => undo(snapshots, jail, saved));
+    const { saveMs, undoMs } = await saved.saveAndUndo(before, sizes.touched);
     loop.stop();
-    if (kept > 0) throw new Error(`${kept} files were not put back.`);
+    times.after.add(saveMs);
+    times.undo.add(undoMs);
   }
   await rm(folder, { recursive: true });
   const params = { files: sizes.files, touched: sizes.touched };
@@ -98,34 +87,6 @@ export async function measureSnapshots(
     ],
     notes: [`${ours} saves with two git scans at the same time, and writes a tree.`],
   };
-}
-
-/** Puts the files back as an undo does, and returns how many were left. */
-async function undo(
-  snapshots: LocalFileSnapshots,
-  jail: Jail,
-  { changes }: SavedChanges,
-): Promise<number> {
-  const workspace = snapshots.workspaceOf(jail.root);
-  const list = await snapshots.put(workspace, Buffer.from(JSON.stringify(changes)));
-  const saved = { workspace, changes: list, count: changes.length };
-  const plan = await planRestore(snapshots, jail, {
-    changes: [{ step: 0, saved }],
-    missing: new Set(),
-    notSaved: [],
-    effects: [],
-  });
-  const wanted = plan.files.flatMap(({ path, first, current }) =>
-    current === "unreadable" ? [] : [{ path, before: current, after: first }],
-  );
-  const { kept } = await restoreFiles(snapshots, jail, wanted);
-  return kept.length;
-}
-
-async function openJail(folder: string): Promise<Jail> {
-  const jail = await Jail.open(folder);
-  if (!jail.ok) throw new Error(jail.refusal.message);
-  return jail.value;
 }
 
 async function makeRepository(

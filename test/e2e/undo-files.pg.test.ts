@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { type CommandAnswer, executeCommand, parseInput } from "@holdfast/client";
+import { ids } from "@holdfast/protocol";
 import { chatFrames, type Said } from "@holdfast/testing/host/providers/provider-frames";
 import { openProviderServer } from "@holdfast/testing/host/providers/provider-server";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -59,11 +61,14 @@ describe.each(storeKinds)("on %s", (kind) => {
     const { session } = valueOf(await client.createSession({ body: { workspace: project } }));
     const params = { id: session.id };
     await client.sendMessage({ params, body: { clientId: "one", text: "Fix the failing test." } });
-    await followUntil(client, session.id, ({ run }) => run?.state === "waiting");
-    const [approval] = valueOf(await client.listApprovals()).approvals;
-    const yes = { params: { id: approval!.approvalId }, body: { decision: "once" as const } };
-    valueOf(await client.answerApproval(yes));
-    await followUntil(client, session.id, hasEnded);
+    const allow = async (): Promise<void> => {
+      await followUntil(client, session.id, ({ run }) => run?.state === "waiting");
+      const [approval] = valueOf(await client.listApprovals()).approvals;
+      const yes = { params: { id: approval!.approvalId }, body: { decision: "once" as const } };
+      valueOf(await client.answerApproval(yes));
+      await followUntil(client, session.id, hasEnded);
+    };
+    await allow();
     const read = (name: string): string | null =>
       existsSync(join(project, name)) ? readFileSync(join(project, name), "utf8") : null;
     const changed = ["add.sh", "notes/fix.md", "result.txt", "old.txt"];
@@ -86,6 +91,36 @@ describe.each(storeKinds)("on %s", (kind) => {
     const redone = valueOf(await client.redo({ params, body: { files: "restore" } }));
     expect(redone.files).toMatchObject({ count: 4, kept: [] });
     expect(redone.session.messageCount).toBeGreaterThan(1);
+    expect(changed.map(read)).toEqual(fixed);
+
+    const original = [sources["add.sh"], null, null, sources["old.txt"]];
+    const type = (text: string): Promise<CommandAnswer> => {
+      const typed = parseInput(text);
+      if (typed.kind !== "command") throw new Error(`${text} is ${typed.kind}`);
+      const context = { client, sessionId: session.id, key: ids.make("message"), now: Date.now };
+      return executeCommand(context, typed.invocation);
+    };
+    expect(await type("/undo files only")).toMatchObject({
+      kind: "files",
+      conversation: "kept",
+      files: { count: 4, kept: [] },
+      session: { messageCount: redone.session.messageCount },
+    });
+    expect(changed.map(read)).toEqual(original);
+    expect(await type("/edit Fix it once more.")).toMatchObject({ kind: "sent" });
+    await allow();
+    expect(changed.map(read)).toEqual(fixed);
+    expect(await type("/alternatives 1")).toEqual({ kind: "files_left", number: 1, count: 4 });
+    expect(changed.map(read)).toEqual(fixed);
+    expect(await type("/alternatives 1 files")).toMatchObject({ files: { count: 4, kept: [] } });
+    expect(changed.map(read)).toEqual(original);
+    expect(await type("/alternatives 2 files")).toMatchObject({
+      cause: "switch",
+      files: { count: 4 },
+    });
+    expect(changed.map(read)).toEqual(fixed);
+    expect(await type("/undo files")).toMatchObject({ conversation: "changed" });
+    expect(await type("/redo files")).toMatchObject({ cause: "redo", files: { count: 4 } });
     expect(changed.map(read)).toEqual(fixed);
 
     writeFileSync(join(project, "add.sh"), "A person's own.\n");

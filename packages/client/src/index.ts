@@ -33,6 +33,8 @@ export {
   refusePersona,
 } from "./commands/settings.ts";
 export { describeAlternatives, describeMode, describeSchedule, givenUpText } from "./describe.ts";
+export { describeEffect, describeRestored, type RestoreCause } from "./commands/describe-files.ts";
+export { countOtherFiles } from "./commands/conversation.ts";
 export { asksForSkill } from "./commands/skills.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry } from "./describe.ts";

@@ -5,7 +5,13 @@ export type CommandArgument =
   | { readonly kind: "nothing" }
   /** Everything after the name, as typed. */
   | { readonly kind: "words"; readonly label: string; readonly required: boolean }
-  | { readonly kind: "count"; readonly label: string; readonly most: number }
+  | {
+      readonly kind: "count";
+      readonly label: string;
+      readonly most: number;
+      /** Words that may stand with the number or alone. */
+      readonly options?: readonly string[];
+    }
   | { readonly kind: "choice"; readonly label: string; readonly choices: readonly string[] };
 
 /** What a surface can offer while an argument is typed, beyond fixed choices. */
@@ -39,6 +45,9 @@ function define<const N extends string>(
   return { aliases: [], needs: "session", example: `/${name}`, ...rest, name, takes, help };
 }
 
+/** With the conversation, or without it. */
+const fileOptions = ["files", "files only"] as const;
+
 /** Every command of every surface. A name may be added, but never get another meaning. */
 export const commands = [
   define("help", optionalText("command"), "List the commands, or explain one.", {
@@ -70,19 +79,24 @@ export const commands = [
   ),
   define(
     "undo",
-    { kind: "count", label: "turns", most: 1000 },
-    "Undo the last turns. Nothing is deleted: /redo brings them back.",
-    { example: "/undo 2" },
+    { kind: "count", label: "turns", most: 1000, options: fileOptions },
+    "Undo the last turns. Nothing is deleted: /redo brings them back. With files their files are put back too; with files only the conversation stays.",
+    { example: "/undo 2 files" },
   ),
-  define("redo", noArgument, "Bring back what was undone."),
+  define(
+    "redo",
+    { kind: "choice", label: "files", choices: fileOptions },
+    "Bring back what was undone; with files, the files too; with files only, only them.",
+    { example: "/redo files" },
+  ),
   define("retry", noArgument, "Retry the last message."),
   define("edit", requiredText("new words"), "Edit the last message and send it again.", {
     example: "/edit Say it in one sentence.",
   }),
   define(
     "alternatives",
-    { kind: "count", label: "number", most: 1000 },
-    "List the versions of edited and retried messages, or show the one with this number.",
+    { kind: "count", label: "number", most: 1000, options: ["files"] },
+    "List the versions of edited and retried messages, or show the one with this number; with files, bring its files too.",
     { aliases: ["alternative", "versions"], example: "/alternatives 1" },
   ),
   define("branch", optionalText("title"), "Continue from here in a new session.", {
@@ -205,8 +219,10 @@ export function commandUsage({ name, takes }: Pick<CommandSpec, "name" | "takes"
       return `/${name}`;
     case "words":
       return takes.required ? `/${name} <${takes.label}>` : `/${name} [${takes.label}]`;
-    case "count":
-      return `/${name} [${takes.label}]`;
+    case "count": {
+      const options = takes.options === undefined ? "" : ` [${takes.options.join("|")}]`;
+      return `/${name} [${takes.label}]${options}`;
+    }
     case "choice":
       return `/${name} [${takes.choices.join("|")}]`;
   }

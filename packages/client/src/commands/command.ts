@@ -1,6 +1,7 @@
 import type { Client } from "../client/create-client.ts";
 import type {
   AlternativeView,
+  FilesRestored,
   LaneKey,
   SessionId,
   ApprovalView,
@@ -23,6 +24,7 @@ import type {
   RunId,
   CommandSpec,
 } from "@holdfast/protocol";
+import type { RestoreCause } from "./describe-files.ts";
 import type { ApiError } from "../client/call-route.ts";
 
 /** Where a command was typed, and what it can reach from there. */
@@ -83,6 +85,7 @@ export type CommandAnswer =
       readonly why: "listed" | "which";
     }
   | { readonly kind: "changed"; readonly what: SessionChange; readonly session: SessionView }
+  | FilesAnswer
   | {
       readonly kind: "sent";
       readonly how: "queued" | "steered" | "retried" | "edited" | "continued";
@@ -160,6 +163,8 @@ export type CommandAnswer =
   | { readonly kind: "schedules"; readonly schedules: readonly ScheduleView[] }
   | { readonly kind: "processes"; readonly processes: readonly ProcessView[] }
   | { readonly kind: "inbox"; readonly inbox: readonly InboxItem[] }
+  /** Another version is shown, and files are as the one before left them. */
+  | { readonly kind: "files_left"; readonly number: number; readonly count: number }
   /** For each turn its versions, oldest first. They are numbered consecutively across turns. */
   | {
       readonly kind: "alternatives";
@@ -176,6 +181,15 @@ export type CommandAnswer =
     }
   | { readonly kind: "hits"; readonly words: string; readonly hits: readonly SearchHitView[] }
   | CommandRefusal;
+
+/** What an undo, a redo or another version did with the files. */
+export interface FilesAnswer {
+  readonly kind: "files";
+  readonly cause: RestoreCause;
+  readonly conversation: "changed" | "kept";
+  readonly files: FilesRestored;
+  readonly session: SessionView;
+}
 
 export type SessionChange =
   | "undone"

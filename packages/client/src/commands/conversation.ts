@@ -1,7 +1,10 @@
-import { terminalStates } from "@holdfast/protocol";
+import { type Seq, type SessionId, terminalStates } from "@holdfast/protocol";
+import type { Client } from "../client/create-client.ts";
+import type { RestoreCause } from "./describe-files.ts";
 import { readCurrentSession } from "./sessions.ts";
 import {
   type CommandAnswer,
+  type FilesAnswer,
   refusalFrom,
   refuseCommand,
   idempotencyHeader,
@@ -14,17 +17,62 @@ const routeArguments = (context: SessionCommandContext) => ({
 });
 
 /** Commands on the current conversation. */
-export async function undo(context: SessionCommandContext, turns: string): Promise<CommandAnswer> {
-  const body = turns === "" ? {} : { turns: Number(turns) };
-  const undone = await context.client.undo({ ...routeArguments(context), body });
+export async function undo(
+  context: SessionCommandContext,
+  argument: string,
+): Promise<CommandAnswer> {
+  const { client } = context;
+  const { number, files } = readArgument(argument);
+  const turns = number === null ? {} : { turns: number };
+  if (files === "only") {
+    const request = { ...routeArguments(context), body: turns };
+    return filesAnswer("undo", "kept", await client.undoFiles(request));
+  }
+  const body = { ...turns, files };
+  const undone = await client.undo({ ...routeArguments(context), body });
+  if (files === "restore") return filesAnswer("undo", "changed", undone);
   if (!undone.ok) return refusalFrom(undone.error);
   return { kind: "changed", what: "undone", session: undone.value.session };
 }
 
-export async function redo(context: SessionCommandContext): Promise<CommandAnswer> {
-  const redone = await context.client.redo({ ...routeArguments(context), body: {} });
+export async function redo(
+  context: SessionCommandContext,
+  argument: string,
+): Promise<CommandAnswer> {
+  const { client } = context;
+  const { files } = readArgument(argument);
+  if (files === "only")
+    return filesAnswer(
+      "redo",
+      "kept",
+      await client.redoFiles({ ...routeArguments(context), body: {} }),
+    );
+  const redone = await client.redo({ ...routeArguments(context), body: { files } });
+  if (files === "restore") return filesAnswer("redo", "changed", redone);
   if (!redone.ok) return refusalFrom(redone.error);
   return { kind: "changed", what: "redone", session: redone.value.session };
+}
+
+/** A number, and whether files come with the conversation: `2 files only`. */
+function readArgument(argument: string): {
+  readonly number: number | null;
+  readonly files: "keep" | "restore" | "only";
+} {
+  const [, number = "", option = ""] = /^(\d*) ?(.*)$/.exec(argument) ?? [];
+  const files = option === "" ? "keep" : option === "files" ? "restore" : "only";
+  return { number: number === "" ? null : Number(number), files };
+}
+
+type Changed = Awaited<ReturnType<SessionCommandContext["client"]["undo"]>>;
+
+function filesAnswer(
+  cause: RestoreCause,
+  conversation: FilesAnswer["conversation"],
+  result: Changed,
+): CommandAnswer {
+  if (!result.ok) return refusalFrom(result.error);
+  const { session, files = { restored: [], count: 0, kept: [] } } = result.value;
+  return { kind: "files", cause, conversation, files, session };
 }
 
 /** Without new text the message is asked again unchanged. */
@@ -43,23 +91,40 @@ export async function retryMessage(
 /** Lists them, or shows the one with this number. */
 export async function listOrSwitchAlternatives(
   context: SessionCommandContext,
-  number: string,
+  argument: string,
 ): Promise<CommandAnswer> {
   const { client, sessionId: id } = context;
+  const { number, files } = readArgument(argument);
   const listed = await client.listAlternatives({ params: { id } });
   if (!listed.ok) return refusalFrom(listed.error);
   const { turns } = listed.value;
-  if (number === "") return { kind: "alternatives", turns };
-  const chosen = turns.flatMap(({ alternatives }) => alternatives)[Number(number) - 1];
+  if (number === null) return { kind: "alternatives", turns };
+  const chosen = turns.flatMap(({ alternatives }) => alternatives)[number - 1];
   if (chosen === undefined)
     return refuseCommand(
       "entry_not_found",
       `There is no version ${number} here. /alternatives lists them.`,
     );
-  const body = { messageId: chosen.messageId };
+  const { messageId, left } = chosen;
+  const body = { messageId, files: files === "keep" ? files : "restore" } as const;
   const switched = await client.switchAlternative({ ...routeArguments(context), body });
+  if (files !== "keep") return filesAnswer("switch", "changed", switched);
   if (!switched.ok) return refusalFrom(switched.error);
-  return { kind: "changed", what: "switched", session: switched.value.session };
+  const count = await countOtherFiles(client, id, left);
+  return count > 0
+    ? { kind: "files_left", number, count }
+    : { kind: "changed", what: "switched", session: switched.value.session };
+}
+
+/** How many files are not as a version had them when it was left. */
+export async function countOtherFiles(
+  client: Pick<Client, "readFileChanges">,
+  id: SessionId,
+  left: Seq | undefined,
+): Promise<number> {
+  if (left === undefined) return 0;
+  const read = await client.readFileChanges({ params: { id }, query: { from: left } });
+  return read.ok ? read.value.files.filter(({ undo: plan }) => plan === "restore").length : 0;
 }
 
 export async function compactSession(

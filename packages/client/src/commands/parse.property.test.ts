@@ -67,18 +67,41 @@ test("each name leads to its command, whatever its case and spacing", () => {
 
 test("a command that takes nothing, a number or a choice refuses everything else and shows its usage", () => {
   const strict = commands.filter(({ takes }) => takes.kind !== "words");
-  const argument = fc.oneof(words, fc.nat().map(String), fc.constantFrom("md", "JSON", "Html"));
+  const argument = fc.oneof(
+    words,
+    fc.nat().map(String),
+    fc.constantFrom("md", "JSON", "Html", "Files"),
+  );
   fc.assert(
     fc.property(fc.constantFrom(...strict), argument, (command, text) => {
       const { takes } = command;
       const fits =
         (takes.kind === "count" && /^[1-9]\d*$/.test(text) && Number(text) <= takes.most) ||
+        (takes.kind === "count" && takes.options?.includes(text.toLowerCase())) ||
         (takes.kind === "choice" && takes.choices.includes(text.toLowerCase()));
       const parsed = parseInput(`/${command.name} ${text}`);
       const showsUse = parsed.kind === "misused" && parsed.sentence.includes(commandUsage(command));
       expect([parsed.kind, showsUse]).toEqual(fits ? ["command", false] : ["misused", true]);
     }),
   );
+});
+
+test("a number and an option go together in any order, and neither comes twice", () => {
+  const argumentOf = (text: string): string => {
+    const parsed = parseInput(text);
+    return parsed.kind === "command" ? parsed.invocation.argument : parsed.kind;
+  };
+  expect(
+    ["/undo", "/undo 2 files", "/undo Files  only 2", "/redo files only", "/versions 3 files"].map(
+      argumentOf,
+    ),
+  ).toEqual(["", "2 files", "2 files only", "files only", "3 files"]);
+  expect(
+    ["/undo 1 2", "/undo only", "/undo files files", "/versions files only", "/redo 2"].map(
+      argumentOf,
+    ),
+  ).toEqual(["misused", "misused", "misused", "misused", "misused"]);
+  expect(completeInput("/undo 2 f").values).toEqual(["/undo 2 files", "/undo 2 files only"]);
 });
 
 test("a typo of one letter suggests the intended command", () => {

@@ -1,4 +1,5 @@
 import {
+  type CommandArgument,
   type CommandName,
   findCommand,
   commandNames,
@@ -61,8 +62,8 @@ function checkArgument(command: (typeof commands)[number], argument: string): Pa
     case "words":
       return takes.required && argument === "" ? misused(`/${name} needs text.`) : done;
     case "count": {
-      const isCount = /^[1-9]\d{0,8}$/.test(argument) && Number(argument) <= takes.most;
-      if (argument === "" || isCount) return done;
+      const read = readCount(takes, argument);
+      if (read !== null) return { kind: "command", invocation: { name, argument: read } };
       return misused(`/${name} takes a number from 1 to ${takes.most}.`);
     }
     case "choice": {
@@ -72,6 +73,19 @@ function checkArgument(command: (typeof commands)[number], argument: string): Pa
       return misused(`/${name} takes one of ${takes.choices.join(", ")}.`);
     }
   }
+}
+
+type CountArgument = Extract<CommandArgument, { kind: "count" }>;
+
+/** The number, then the option, as far as each is there; `null` for anything else. */
+function readCount({ most, options = [] }: CountArgument, argument: string): string | null {
+  const typed = argument.toLowerCase().split(/\s+/);
+  const numbers = typed.filter((word) => /^[1-9]\d{0,8}$/.test(word));
+  const option = typed.filter((word) => word !== "" && !numbers.includes(word)).join(" ");
+  const fits = option === "" || options.includes(option);
+  const [count] = numbers;
+  if (!fits || numbers.length > 1 || Number(count ?? 1) > most) return null;
+  return [count, option].filter(Boolean).join(" ");
 }
 
 /**
@@ -100,6 +114,12 @@ export function completeInput(text: string): Completion {
   if (command.takes.kind === "choice") {
     const fitting = command.takes.choices.filter((choice) => choice.startsWith(argument));
     return { values: fitting.map((choice) => prefix + choice) };
+  }
+  if (command.takes.kind === "count") {
+    const [, count = "", begun = ""] = /^(\d*\s+)?([\s\S]*)$/.exec(argument) ?? [];
+    const { options = [] } = command.takes;
+    const fitting = options.filter((option) => option.startsWith(begun) && !/^\d/.test(begun));
+    return { values: fitting.map((option) => prefix + count + option) };
   }
   if (command.completes === undefined) return noCompletion;
   if (command.completes !== "command")

@@ -196,6 +196,7 @@ async function describeAlternative(
     answer: answer === null ? "" : previewOf(textOfEntry(answer)),
     model: typeof model === "string" ? model : null,
     inView,
+    ...(left !== undefined && { left }),
   };
 }
 

@@ -36,6 +36,18 @@ export const botStrings = {
       project_chosen: "Project changed. Its instructions apply from the next answer on.",
       model_chosen: "Model changed for this session.",
     },
+    withFiles: {
+      undo: "Last turn undone; /redo files brings it and its files back.",
+      redo: "Turn restored.",
+      switch: "Continuing from that version.",
+    },
+    filesLeft: (number: number, count: number) =>
+      plural(count, {
+        one: `# file is still as the other version left it; \`/alternatives ${number} files\` brings this version's.`,
+        other: `# files are still as the other version left them; \`/alternatives ${number} files\` brings this version's.`,
+      }),
+    filesRefused:
+      "Files cannot be put back from here, because this chat may not use the tool write_file.",
     nothingToStop: "Nothing is running.",
     compacting: {
       started: "Summarising the conversation for the model. You still see all of it.",

@@ -44,6 +44,7 @@ export {
   type ChangedFileView,
   type FileChangesView,
   type FilesRestored,
+  filesRestored,
   type KeptReason,
   type LastingEffect,
 } from "./agent/session-files.ts";

@@ -87,6 +87,8 @@ export const alternativeView = z.looseObject({
   model: z.string().nullable(),
   /** Whether it is the one in view. */
   inView: z.boolean(),
+  /** The event that took it out of view last. Its files were then as it left them. */
+  left: seq.optional(),
 });
 export type AlternativeView = z.infer<typeof alternativeView>;
 

@@ -1,3 +1,5 @@
+import { plural } from "@holdfast/protocol";
+
 export const filesStrings = {
   files: {
     open: "Files",
@@ -21,6 +23,12 @@ export const filesStrings = {
     cut: (shown: string, whole: string) => `The first ${shown} of ${whole}.`,
     noScripts: "Scripts and links to other sites are off in this preview.",
     preview: (name: string) => `Preview of ${name}`,
+    leftByOther: (count: number) =>
+      plural(count, {
+        one: "# file is still as the other version left it.",
+        other: "# files are still as the other version left them.",
+      }),
+    bringOwn: "Bring this version's",
     zoom: (name: string) => `Show ${name} larger`,
   },
   unseen: {

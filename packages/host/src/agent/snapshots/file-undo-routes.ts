@@ -1,6 +1,8 @@
 import { type HistoryRefusal, interruptThen, type StillRunning } from "@holdfast/engine";
 import type { FilesRestored, Seq, SessionView } from "@holdfast/protocol";
 
+import { mayRestoreFiles, restoreNotAllowed } from "../../rights/file-restores.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import type { ApiDeps } from "../../server/api/deps.ts";
 import {
   answer,
@@ -29,6 +31,7 @@ export const nothingToRedo: HistoryRefusal = {
 /** Undo and redo of files alone, and what they would do. */
 export function fileUndoRoutes(deps: ApiDeps): Route[] {
   const { log, engine, fileUndo } = deps;
+  const rights = openRightsResolver(log.store.register);
 
   async function changes({ owner, params, query }: Call<"readFileChanges">) {
     const session = { owner, session: params.id };
@@ -52,6 +55,8 @@ export function fileUndoRoutes(deps: ApiDeps): Route[] {
       readonly none: HistoryRefusal;
     },
   ) {
+    if (!mayRestoreFiles(await rights.ofLane(owner, null)))
+      return problem("forbidden", { detail: restoreNotAllowed });
     const { expectedHead, interrupt } = body;
     const session = { owner, session: params.id };
     const act = async (target: { readonly expectedHead?: Seq | undefined }) => {

@@ -218,7 +218,7 @@ describe.each(databases)("undo of files on $name", (factory) => {
       },
     };
     await expect(rig.restore(start, "undo", rig.openUndo(dying))).rejects.toThrow("killed");
-    expect(["a.txt", "b.txt"].map(rig.read).toSorted()).toEqual(["one\n", "two\n"]);
+    expect(new Set(["a.txt", "b.txt"].map(rig.read))).toEqual(new Set(["one\n", "two\n"]));
 
     await rig.openUndo().finishPending();
     await rig.openUndo().finishPending();

@@ -3,15 +3,19 @@ import {
   type Holder,
   type Log,
   newestFirst,
+  rangeContaining,
   type Refused,
   viewSession,
 } from "@holdfast/engine";
+import { describeRestored } from "@holdfast/client";
 import {
+  alternativesOf,
   type EventId,
   type FileChangesView,
   type FilesRestored,
   type IdSource,
   jsonObject,
+  type MessageId,
   newEvent,
   type Seq,
   type SessionView,
@@ -22,11 +26,15 @@ import { Jail } from "../workspace/jail.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { describeFiles } from "./describe-files.ts";
 import type { FileSnapshots, SavedChange, SessionRef } from "./file-snapshots.ts";
-import { readLoggedChanges, restoredDetails, restoredNotice } from "./logged-changes.ts";
+import {
+  type LoggedChanges,
+  readLoggedChanges,
+  restoredDetails,
+  restoredNotice,
+} from "./logged-changes.ts";
 import { type PendingRestore, PendingRestores } from "./pending-restores.ts";
 import { restoreFiles, summarize } from "./restore-files.ts";
 import { planRestore, readChangeList, type RestorePlan } from "./restore-plan.ts";
-import { restoredText } from "./restored-text.ts";
 import { recordChanges } from "./save-changes.ts";
 
 export interface FileUndoDeps {
@@ -101,6 +109,27 @@ export class FileUndo {
     return null;
   }
 
+  /**
+   * Where a version of a turn was last left. For the one in view only until something is said after it was chosen:
+   * later changes are its own. `null`: there is no such point.
+   */
+  async versionLeft(
+    { owner, session }: SessionRef,
+    messageId: MessageId,
+  ): Promise<{ readonly to: Seq; readonly isInView: boolean } | null> {
+    const { reads } = this.#deps.log.store;
+    const row = await reads.session(owner, session);
+    const { set = [], index = 0 } = alternativesOf(row?.alternatives ?? [], messageId) ?? {};
+    const { seq: begins, left: to } = set[index] ?? {};
+    if (row === null || begins === undefined || to === undefined) return null;
+    const isInView = rangeContaining(row.ranges, begins) !== undefined;
+    if (!isInView) return { to, isInView };
+    const chosenAt = Math.max(...set.map(({ left = 0 }) => left));
+    for await (const entry of newestFirst(reads, owner, session))
+      if (entry.type === "message.user") return entry.seq > chosenAt ? null : { to, isInView };
+    return null;
+  }
+
   /** What was changed in a part of the log, and what an undo would do. `null`: the folder cannot be used. */
   async changes(
     session: SessionRef,
@@ -168,7 +197,10 @@ export class FileUndo {
     const wanted = wantedChanges(plan);
     const kept = keptFiles(plan);
     if (wanted.length === 0 && kept.length === 0)
-      return this.#changeConversation(session, conversation);
+      return this.#changeConversation(session, conversation, {
+        ...nothingDone,
+        ...lastingOf(logged),
+      });
     const workspace = snapshots.workspaceOf(jail.root);
     const changes = await snapshots.put(workspace, Buffer.from(JSON.stringify(wanted)));
     const pending: PendingRestore = {
@@ -199,10 +231,11 @@ export class FileUndo {
   async #changeConversation(
     session: SessionRef,
     conversation: RestoreRequest["conversation"],
+    files: FilesRestored,
   ): Promise<RestoreResult> {
     const changed = await conversation?.change();
     if (changed !== undefined && changed.status !== "committed") return changed;
-    return this.#restored(session, nothingDone, changed?.last);
+    return this.#restored(session, files, changed?.last);
   }
 
   /** Finishes what a process began that was killed since. `busy`: its lock still looks held, so try again later. */
@@ -233,7 +266,11 @@ export class FileUndo {
       return { status: "unavailable" };
     }
     const done = await restoreFiles(snapshots, jail.value, wanted);
-    const files = summarize({ changes: done.changes, kept: [...pending.kept, ...done.kept] });
+    const logged = await readLoggedChanges(log.store.reads, { owner, session }, { after: to });
+    const files = {
+      ...summarize({ changes: done.changes, kept: [...pending.kept, ...done.kept] }),
+      ...lastingOf(logged, workspace),
+    };
     const saved = await recordChanges(
       snapshots,
       workspace,
@@ -247,7 +284,7 @@ export class FileUndo {
       // A repeated commit has to say the same.
       noticeId: deterministicIds(event).make("notice"),
       kind: restoredNotice,
-      text: restoredText(cause, files),
+      text: describeRestored(cause, files),
       details: jsonObject.parse({ cause, to, saved, files }),
     });
     const result = await log.commit({ owner, session, events: [notice] });
@@ -295,6 +332,20 @@ function keptFiles({ files }: RestorePlan): PendingRestore["kept"] {
   return files.flatMap(({ path, undo }) =>
     undo === "restore" || undo === "none" ? [] : [{ path, reason: undo }],
   );
+}
+
+/** What stays although the files were put back, and what nobody knows of. */
+function lastingOf(
+  { effects, missing, changes }: LoggedChanges,
+  workspace?: string,
+): Pick<FilesRestored, "effects" | "missing"> {
+  const isElsewhere =
+    workspace !== undefined && changes.some(({ saved }) => saved.workspace !== workspace);
+  const reasons = new Set([...missing, ...(isElsewhere ? (["elsewhere"] as const) : [])]);
+  return {
+    ...(effects.length > 0 && { effects: [...effects] }),
+    ...(reasons.size > 0 && { missing: [...reasons] }),
+  };
 }
 
 function refused(code: Refused["code"], message: string): Refused {

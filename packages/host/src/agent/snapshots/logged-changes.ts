@@ -2,6 +2,7 @@ import type { Reads } from "@holdfast/engine";
 import {
   decodeEvent,
   type EventData,
+  filesRestored,
   type Json,
   type LastingEffect,
   savedFiles,
@@ -22,13 +23,7 @@ export const restoredNotice = "files_restored";
 export const restoredDetails = z.looseObject({
   cause: z.enum(["undo", "redo", "switch"]),
   saved: savedFiles,
-  files: z.looseObject({
-    restored: z.array(z.string()),
-    count: z.int(),
-    kept: z.array(
-      z.looseObject({ path: z.string(), reason: z.enum(["changed", "lost", "failed"]) }),
-    ),
-  }),
+  files: filesRestored,
 });
 
 /** Changes of files that one call, or one restore, has recorded. Those of one step may have run at the same time. */
@@ -164,8 +159,14 @@ const effectKinds: Readonly<Record<string, LastingEffect["kind"]>> = {
   delegate: "delegated",
 };
 
+const mainArguments = ["path", "text", "title", "task", "url", "query", "name"];
+
+/** The argument that says most; all of them if none does. */
 function textOfInput(input: Json): string {
-  return JSON.stringify(input);
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return "";
+  const main = mainArguments.map((name) => input[name]).find((it) => typeof it === "string");
+  if (typeof main === "string") return main;
+  return Object.keys(input).length === 0 ? "" : JSON.stringify(input);
 }
 
 function shorten(text: string): string {

@@ -3,6 +3,7 @@ import type { AvailableCommand } from "@agentclientprotocol/sdk";
 import {
   type Client,
   type CommandAnswer,
+  describeRestored,
   executeCommand,
   type Invocation,
   parseInput,
@@ -94,6 +95,11 @@ function textOf(answer: CommandAnswer): string {
   if (answer.kind === "changed" && answer.what === "undone") return acpStrings.commands.undone;
   if (answer.kind === "changed" && answer.what === "switched") return acpStrings.commands.switched;
   if (answer.kind === "changed" && answer.what === "redone") return acpStrings.commands.redone;
+  if (answer.kind === "files") {
+    const { cause, conversation, files } = answer;
+    const said = conversation === "changed" ? `${acpStrings.commands.withFiles[cause]} ` : "";
+    return said + describeRestored(cause, files);
+  }
   return commandRows(answer, { width: 100, paint: plainPaint })
     .map((row) => row.replace(/^— /, ""))
     .join("\n");

@@ -4,6 +4,7 @@ import {
   describeMode,
   describeFact,
   describeProcess,
+  describeRestored,
   describeSchedule,
   givenUpText,
   shortId,
@@ -56,6 +57,14 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
       if (answer.what === "switched") return note(texts.switched);
       // The conversation itself shows what was removed or restored.
       return [];
+    case "files": {
+      const { cause, files } = answer;
+      // A notice in the conversation says what was done.
+      const hasNotice = files.count > 0 || files.kept.length > 0;
+      return hasNotice ? [] : note(describeRestored(cause, files));
+    }
+    case "files_left":
+      return [...note(texts.switched), ...note(texts.filesLeft(answer.number, answer.count))];
     case "sent":
       return note(texts.sent[answer.how]);
     case "given_up":

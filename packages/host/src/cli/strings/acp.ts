@@ -43,6 +43,11 @@ export const acpStrings = {
     undone: "The model no longer sees the last turn. /redo brings it back.",
     redone: "The model sees the turn again.",
     switched: "The model continues from that version. Your editor may still show the other one.",
+    withFiles: {
+      undo: "The model no longer sees the last turn. /redo files brings it and its files back.",
+      redo: "The model sees the turn again.",
+      switch: "The model continues from that version. Your editor may still show the other one.",
+    },
   },
   prompt: {
     noAudio: "Holdfast cannot take audio in a prompt. Attach a text, a picture or a PDF.",

@@ -227,6 +227,11 @@ export const chatStrings = {
     personaChosen: "Persona changed. It applies from the next answer on.",
     project: (name: string | null) => (name === null ? "No project" : `Project: ${name}`),
     switched: "Another version is shown. The model continues from it.",
+    filesLeft: (number: number, count: number) =>
+      plural(count, {
+        one: `# file is still as the other version left it. To bring this version's: /alternatives ${number} files`,
+        other: `# files are still as the other version left them. To bring this version's: /alternatives ${number} files`,
+      }),
     nothingToStop: "Nothing is running.",
     stopping: "Stopping…",
     memory: {

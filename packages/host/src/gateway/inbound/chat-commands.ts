@@ -5,6 +5,7 @@ import {
   describeFact,
   describeMode,
   describeProcess,
+  describeRestored,
   describeSchedule,
   givenUpText,
   shortId,
@@ -23,6 +24,7 @@ import {
   type SessionId,
   sessionMode,
 } from "@holdfast/protocol";
+import { mayRestoreFiles } from "../../rights/file-restores.ts";
 import { refuseMode } from "../../rights/session-modes.ts";
 import type { CommandMenuItem, Incoming } from "../adapter.ts";
 import { bindLane, ownsSession, sessionForLane, sessionOfLane } from "../lanes.ts";
@@ -47,6 +49,7 @@ interface CommandContext {
   readonly key: string;
 }
 
+const restoringCommands: ReadonlySet<string> = new Set(["undo", "redo", "alternatives"]);
 const greeting = botStrings.start;
 
 /** Offered by the platform while somebody types. */
@@ -80,7 +83,10 @@ export class ChatCommands {
     // P11: a command that was executed and answered before is not executed again.
     if ((await log.store.reads.inbound(owner, key)) !== null) return "done";
     const current = await sessionOfLane(this.#deps, lane);
-    const refusal = name === "mode" ? await this.#refuseMode(lane, current, argument) : null;
+    const refusal =
+      name === "mode"
+        ? await this.#refuseMode(lane, current, argument)
+        : await this.#refuseFiles(lane, typed.invocation);
     if (refusal !== null) return this.#reply(context, refusal);
     const answer = await this.#execute(typed.invocation, context, current);
     if (answer.kind === "moved")
@@ -102,6 +108,14 @@ export class ChatCommands {
     const row = current && mode.success ? await reads.session(owner, current) : null;
     if (row === null || !mode.success) return null;
     return refuseMode(reads, row, mode.data, await rights.ofLane(owner, lane));
+  }
+
+  /** The same for files, which only those may put back who may write them. */
+  async #refuseFiles(lane: LaneKey, { name, argument }: Invocation): Promise<string | null> {
+    const { owner, rights } = this.#deps;
+    const restores = restoringCommands.has(name) && argument.includes("files");
+    if (!restores || mayRestoreFiles(await rights.ofLane(owner, lane))) return null;
+    return botStrings.reply.filesRefused;
   }
 
   async #execute(
@@ -235,6 +249,13 @@ function fullReply(answer: CommandAnswer): string | null {
       return answer.what === "mode_chosen"
         ? texts.modeChosen(describeMode(modeOf(answer.session)))
         : texts.changed[answer.what];
+    case "files": {
+      const { cause, conversation, files } = answer;
+      const said = describeRestored(cause, files);
+      return conversation === "changed" ? `${texts.withFiles[cause]} ${said}` : said;
+    }
+    case "files_left":
+      return `${texts.changed.switched} ${texts.filesLeft(answer.number, answer.count)}`;
     case "sent":
     case "stopped":
       return answer.kind === "stopped" && answer.run === null ? texts.nothingToStop : null;

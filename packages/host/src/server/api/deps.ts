@@ -69,7 +69,10 @@ export interface ApiDeps extends MountDeps {
   /** Signs audit exports; without a home there are none. */
   readonly auditKey?: () => Promise<AuditKey>;
   /** Undo of the files that turns changed. */
-  readonly fileUndo: Pick<FileUndo, "changes" | "lastRestore" | "restore" | "turnStart">;
+  readonly fileUndo: Pick<
+    FileUndo,
+    "changes" | "lastRestore" | "restore" | "turnStart" | "versionLeft"
+  >;
   readonly prompt: Pick<SystemPrompt, "workspace" | "decide">;
   readonly personas: PersonaStore;
   readonly skills: Skills;

@@ -21,6 +21,8 @@ import type { SessionRef } from "../../agent/snapshots/file-snapshots.ts";
 import type { RestoreResult } from "../../agent/snapshots/file-undo.ts";
 import { fileReply, nothingToRedo, nothingToUndo } from "../../agent/snapshots/file-undo-routes.ts";
 
+import { mayRestoreFiles, restoreNotAllowed } from "../../rights/file-restores.ts";
+import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import type { Route } from "../http/routing.ts";
 import {
   answer,
@@ -44,20 +46,29 @@ type CommandTarget = HistoryTarget & { readonly command: EventId };
 /** Which point of the log the files are brought to, and what to answer if there is none. */
 interface FilesTarget {
   readonly cause: "undo" | "redo" | "switch";
-  readonly findPoint: (session: SessionRef) => Promise<Seq | null>;
+  readonly findPoint: (session: SessionRef) => Promise<RestorePoint | null>;
   readonly none: HistoryRefusal;
 }
+
+interface RestorePoint {
+  readonly to: Seq;
+  /** The version that was asked for is shown already. */
+  readonly isInView?: boolean;
+}
+
+const pointAt = (to: Seq | null): RestorePoint | null => (to === null ? null : { to });
 
 const notAnAlternative: HistoryRefusal = {
   status: "refused",
   code: "entry_not_found",
-  message: "There is no such alternative of a message out of view.",
+  message: "There is no such version whose files could be brought back.",
 };
 
 /** Each command takes its ids from its request, so it is carried out once however often it is sent. */
 export function historyRoutes(deps: ApiDeps): Route[] {
   const { log, engine, memory, fileUndo } = deps;
   const { reads } = log.store;
+  const rights = openRightsResolver(log.store.register);
   const commandDeps = ({ ids }: Command) => ({ log, ids });
 
   /** Runs the command, first ending a live run if the request says so. */
@@ -92,10 +103,15 @@ export function historyRoutes(deps: ApiDeps): Route[] {
     act: (target: HistoryTarget) => Promise<HistoryResult>,
   ): Promise<Reply<AnswerOf<"undo">>> {
     const session = { owner: command.owner, session: command.params.id };
+    if (!mayRestoreFiles(await rights.ofLane(command.owner, null)))
+      return problem("forbidden", { detail: restoreNotAllowed });
     const result = await carryOut(command, async (target): Promise<RestoreResult> => {
-      const to = await findPoint(session);
-      if (to === null) return none;
-      const conversation = { event: target.command, change: () => act(target) };
+      const point = await findPoint(session);
+      if (point === null) return none;
+      const { to, isInView = false } = point;
+      const conversation = isInView
+        ? undefined
+        : { event: target.command, change: () => act(target) };
       return fileUndo.restore(session, { to, cause, ids: command.ids, conversation });
     });
     return fileReply(result);
@@ -129,13 +145,14 @@ export function historyRoutes(deps: ApiDeps): Route[] {
       const { turns = 1, files } = call.body;
       const act = (target: HistoryTarget) => undo(commandDeps(call), target, turns);
       if (files !== "restore") return cut(call, act);
-      const findPoint = (session: SessionRef) => fileUndo.turnStart(session, turns);
+      const findPoint = async (session: SessionRef) =>
+        pointAt(await fileUndo.turnStart(session, turns));
       return cutWithFiles(call, { cause: "undo", findPoint, none: nothingToUndo }, act);
     }),
     mountCall(deps, "redo", (call) => {
       const act = (target: HistoryTarget) => redo(commandDeps(call), target);
       if (call.body.files !== "restore") return cut(call, act);
-      const findPoint = (session: SessionRef) => fileUndo.lastRestore(session);
+      const findPoint = async (session: SessionRef) => pointAt(await fileUndo.lastRestore(session));
       return cutWithFiles(call, { cause: "redo", findPoint, none: nothingToRedo }, act);
     }),
     mountCall(deps, "truncate", (call) =>
@@ -158,10 +175,7 @@ export function historyRoutes(deps: ApiDeps): Route[] {
       const act = (target: HistoryTarget) =>
         switchAlternative(commandDeps(call), target, messageId);
       if (files !== "restore") return cut(call, act);
-      const findPoint = async ({ owner, session }: SessionRef) => {
-        const row = await reads.session(owner, session);
-        return row?.alternatives.flat().find((it) => it.messageId === messageId)?.left ?? null;
-      };
+      const findPoint = (session: SessionRef) => fileUndo.versionLeft(session, messageId);
       return cutWithFiles(call, { cause: "switch", findPoint, none: notAnAlternative }, act);
     }),
     mountCall(deps, "branch", (call) =>

@@ -114,6 +114,36 @@ test("[safety] a key reaches the sessions made with it, and neither others nor s
   expect((await ask("GET", "/api/sessions")).status).toBe(401);
 });
 
+test("[safety] a key that may not write files cannot put them back, in any of the ways", async () => {
+  const rig = openApi();
+  onTestFinished(() => rig.close());
+  const readers = { tools: ["read_file"], sessions: "own", memory: "none", approvals: false };
+  expect((await rig.ask("PUT", "/api/rights/profiles/readers", readers)).status).toBe(200);
+  const refused: (readonly unknown[])[] = [];
+  for (const profile of ["readers", "program"]) {
+    const { secret } = valueOf(await rig.client.createKey({ body: { name: profile, profile } }));
+    const headers = { authorization: `Bearer ${secret}` };
+    const made = await rig.ask("POST", "/api/sessions", {}, headers);
+    const { session } = (await made.json()) as { session: { id: string } };
+    for (const [path, body] of [
+      ["undo", { files: "restore" }],
+      ["redo", { files: "restore" }],
+      ["alternatives", { files: "restore", messageId: ids.make("message") }],
+      ["undo", {}],
+    ] as const) {
+      const response = await rig.ask("POST", `/api/sessions/${session.id}/${path}`, body, headers);
+      const { code, detail } = (await response.json()) as { code: string; detail?: string };
+      if (code === "forbidden") refused.push([profile, path, body, detail]);
+    }
+  }
+  const why: unknown = expect.stringContaining("write_file");
+  expect(refused).toMatchObject([
+    ["readers", "undo", { files: "restore" }, why],
+    ["readers", "redo", { files: "restore" }, why],
+    ["readers", "alternatives", { files: "restore" }, why],
+  ]);
+});
+
 test("[safety] what a key causes has the rights of its profile, and nothing more", async () => {
   const rig = openApi();
   onTestFinished(() => rig.close());

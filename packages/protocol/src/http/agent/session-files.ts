@@ -17,15 +17,6 @@ export const filesChoice = z.enum(["keep", "restore"]).optional();
 export const keptReason = z.enum(["changed", "lost", "failed"]);
 export type KeptReason = z.infer<typeof keptReason>;
 
-/** What was done with the files. */
-export const filesRestored = z.looseObject({
-  /** The first of them; `count` is of all. */
-  restored: z.array(z.string()),
-  count: z.int().nonnegative(),
-  kept: z.array(z.looseObject({ path: z.string(), reason: keptReason })),
-});
-export type FilesRestored = z.infer<typeof filesRestored>;
-
 /** A file that the conversation changed in a part of the log. */
 export const changedFileView = z.looseObject({
   path: z.string(),
@@ -46,6 +37,19 @@ export const lastingEffect = z.looseObject({
   text: z.string(),
 });
 export type LastingEffect = z.infer<typeof lastingEffect>;
+
+/** What was done with the files. */
+export const filesRestored = z.looseObject({
+  /** The first of them; `count` is of all. */
+  restored: z.array(z.string()),
+  count: z.int().nonnegative(),
+  kept: z.array(z.looseObject({ path: z.string(), reason: keptReason })),
+  /** Why changes may be missing from both. */
+  missing: z.array(unsavedReason).optional(),
+  /** What is not taken back. */
+  effects: z.array(lastingEffect).optional(),
+});
+export type FilesRestored = z.infer<typeof filesRestored>;
 
 export const fileChangesView = z.looseObject({
   /** The log after this event was looked at: undo brings the files to how they were here. */

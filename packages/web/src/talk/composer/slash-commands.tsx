@@ -3,6 +3,7 @@ import { findCommand, commandUsage, type SessionId } from "@holdfast/protocol";
 import {
   completeInput,
   type CommandAnswer,
+  describeRestored,
   executeCommand,
   type Invocation,
 } from "@holdfast/client";
@@ -60,6 +61,14 @@ export function useSlashCommands(sessionId: SessionId | null): SlashCommands {
       case "changed":
         list.changed();
         toasts.show(strings.command.changed[received.what]);
+        return true;
+      case "files":
+        list.changed();
+        toasts.show(describeRestored(received.cause, received.files));
+        return true;
+      case "files_left":
+        list.changed();
+        toasts.show(strings.files.leftByOther(received.count));
         return true;
       case "compacting":
         toasts.show(strings.history[received.outcome === "started" ? "compacting" : "deferred"]);
