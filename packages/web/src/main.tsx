@@ -14,6 +14,7 @@ import { createSessionListStore } from "./sessions/session-list-store.ts";
 import { createReadMarks } from "./sessions/read-marks.ts";
 import { createSelection } from "./sessions/bulk-actions.tsx";
 import { createOpenCommands } from "./shell/commands.ts";
+import { preloadRoute } from "./shell/parts.ts";
 import { refuseDroppedFiles } from "./talk/composer/dropped-files.ts";
 import { createUnsentStore } from "./talk/store/unsent-messages.ts";
 import { preferences } from "./ui/preferences.ts";
@@ -60,6 +61,8 @@ const deps = {
   models: createModelsStore(client),
   openCommands: createOpenCommands(),
 };
+
+preloadRoute(deps.router.read());
 
 const container = document.getElementById("page");
 if (container === null) throw new Error("index.html has no element with the id page");

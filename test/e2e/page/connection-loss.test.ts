@@ -112,6 +112,21 @@ test("[P6] an answer goes on after the only tab is closed, and a new tab shows a
   await expectShownIsStored(later, rig.client());
 });
 
+test("a conversation whose files cannot be loaded says so beside the list, and opens after a reload", async () => {
+  const { tab } = await rig.openTab({ serviceWorkers: "block" });
+  const { session } = valueOf(await rig.client().createSession({ body: { title: "Harbour" } }));
+  const files = "**/assets/conversation-*.js";
+  await tab.route(files, (route) => route.abort());
+  await tab.goto(new URL(`?session=${session.id}`, rig.address()).href);
+  const reload = tab.getByRole("alert").getByRole("button", { name: "Reload" });
+  await reload.waitFor();
+  await tab.getByRole("link", { name: "Harbour" }).waitFor();
+  await tab.unroute(files);
+  await reload.click();
+  await messageField(tab).waitFor();
+  expect(await reload.count()).toBe(0);
+});
+
 test("an approval survives a host that is killed, and the call runs once when it is allowed", async () => {
   const { tab } = await rig.openTab();
   await send(tab, '{tool:terminal {"command":"echo once"}} {words:4}');

@@ -1,6 +1,5 @@
-import { lazy, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
-import { Conversation } from "../talk/conversation.tsx";
 import { NewSession } from "../talk/new-session.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { PartBoundary } from "../ui/part-boundary.tsx";
@@ -10,12 +9,8 @@ import { ToastList } from "../ui/toasts.tsx";
 import { strings } from "../strings/strings.ts";
 import { CommandPalette } from "./command-palette.tsx";
 import { KeysDialog } from "./keys-dialog.tsx";
+import { parts, preloadConversation } from "./parts.ts";
 import { Sidebar } from "./sidebar.tsx";
-
-/** Most visits need none of the settings. */
-const Settings = lazy(async () => ({
-  default: (await import("../settings/settings.tsx")).Settings,
-}));
 
 /** The session list, and beside it what the route names. */
 export function Shell() {
@@ -23,6 +18,7 @@ export function Shell() {
   const route = useStore(router);
   const [isListOpen, setIsListOpen] = useState(false);
   useEffect(() => list.start(), [list]);
+  useEffect(preloadConversation, []);
   // On a narrow screen the list covers the main area, so it closes on navigation.
   useEffect(() => router.subscribe(() => setIsListOpen(false)), [router]);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
@@ -68,18 +64,19 @@ export function Shell() {
           <Icon name="menu" />
         </button>
         {route.kind === "session" && (
-          <Conversation
-            key={route.id}
-            id={route.id}
-            at={route.at}
-            find={route.find}
-            version={route.version}
-          />
+          <PartBoundary key={route.id}>
+            <parts.conversation.Part
+              id={route.id}
+              at={route.at}
+              find={route.find}
+              version={route.version}
+            />
+          </PartBoundary>
         )}
         {route.kind === "new" && <NewSession key={route.from ?? "new"} from={route.from} />}
         {route.kind === "settings" && (
           <PartBoundary>
-            <Settings section={route.section} />
+            <parts.settings.Part section={route.section} />
           </PartBoundary>
         )}
       </main>
