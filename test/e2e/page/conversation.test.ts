@@ -153,9 +153,10 @@ test("files are attached by picking, pasting and dropping, and drafts survive a 
   await tab.getByRole("button", { name: "Remove pasted.txt" }).click();
   expect(await messageField(tab).inputValue()).toBe("with files");
   await tab.getByRole("button", { name: "Send" }).click();
-  await tab.getByRole("link", { name: /notes\.txt/ }).waitFor();
+  await tab.getByRole("button", { name: "Show notes.txt" }).waitFor();
   const download = tab.waitForEvent("download");
-  await tab.getByRole("link", { name: /dropped\.txt/ }).click();
+  await tab.getByRole("button", { name: "Show dropped.txt" }).click();
+  await tab.getByRole("link", { name: "Download" }).click();
   expect((await download).suggestedFilename()).toBe("dropped.txt");
   expect(readFileSync(await (await download).path(), "utf8")).toBe("dropped");
   expect(await messageField(tab).inputValue()).toBe("");

@@ -130,7 +130,7 @@ test("a picture of a message opens larger, and Escape returns to the conversatio
     .locator(".composer input[type=file]")
     .setInputFiles({ name: "chart.png", mimeType: "image/png", buffer: pixel });
   await tab.getByRole("button", { name: "Remove chart.png" }).waitFor();
-  await tab.getByText("rehearsal cannot see pictures.", { exact: false }).waitFor();
+  await tab.getByText("Rehearsal cannot see pictures.", { exact: false }).waitFor();
   await send(tab, "Look {words:3}");
   await untilDone(tab);
   await tab.getByRole("button", { name: "Show chart.png larger" }).click();
@@ -148,15 +148,126 @@ test("the page says what a model gets of a PDF before it is sent, and shows the 
   await tab
     .locator(".composer input[type=file]")
     .setInputFiles({ name: "bill.pdf", mimeType: "application/pdf", buffer });
-  await tab.getByText("rehearsal gets the text of PDFs", { exact: false }).waitFor();
+  await tab.getByText("Rehearsal gets the text of PDFs", { exact: false }).waitFor();
   await send(tab, "How much? {echo}");
   await untilDone(tab);
   await tab.getByRole("article").last().getByText("Total: 4711", { exact: false }).waitFor();
   const sent = tab.getByRole("article").first();
-  await sent.getByText("Added for the model: file bill.pdf").click();
+  await sent.getByText(/Added for the model: .*bill\.pdf/).click();
   await sent.getByText("[page 2 of 2]", { exact: false }).waitFor();
   expect(consoleErrors).toEqual([]);
 });
+
+test("attached files are shown before and after they are sent, and can be attached again", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  const chips = tab.getByRole("list", { name: "Attachments" });
+  await tab.locator(".composer input[type=file]").setInputFiles([
+    { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("low tide at six") },
+    { name: "bill.pdf", mimeType: "application/pdf", buffer: Buffer.from(makePdf([["Ferry"]])) },
+  ]);
+  const viewer = (name: string) => tab.getByRole("dialog", { name });
+  await chips.getByRole("button", { name: "Show notes.txt" }).click();
+  await viewer("notes.txt").getByText("low tide at six").waitFor();
+  await tab.keyboard.press("Escape");
+  await send(tab, "Read {words:3}");
+  await untilDone(tab);
+  const sent = tab.getByRole("article").first();
+  const shown = tab.waitForResponse((response) => response.url().includes("as=view"));
+  await sent.getByRole("button", { name: "Show bill.pdf" }).click();
+  const { "content-type": type, "content-disposition": disposition } = (await shown).headers();
+  expect([type, disposition]).toEqual(["application/pdf", "inline"]);
+  await viewer("bill.pdf").getByRole("button", { name: "Attach to the next message" }).click();
+  await chips.getByRole("button", { name: "Show bill.pdf" }).waitFor();
+  await send(tab, "Again {words:3}");
+  await untilDone(tab, 2);
+  expect(await tab.getByRole("button", { name: "Show bill.pdf" }).count()).toBe(2);
+  expect(consoleErrors).toEqual([]);
+});
+
+test("files keep the order in which they were added, and one that failed is tried again", async () => {
+  const { tab } = await rig.openTab();
+  const chips = tab.getByRole("list", { name: "Attachments" });
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
+  // Uploads begin in the order in which the files were added.
+  let uploads = 0;
+  await tab.route("**/api/blobs", async (route) => {
+    uploads += 1;
+    const position = uploads;
+    if (position === 1) await allowed;
+    if (position !== 2) return route.continue();
+    const problem = {
+      type: "about:blank",
+      title: "The disk is full.",
+      status: 507,
+      code: "disk_full",
+    };
+    return route.fulfill({ status: 507, contentType: "application/problem+json", json: problem });
+  });
+  const textFile = (name: string) => ({
+    name: `${name}.txt`,
+    mimeType: "text/plain",
+    buffer: Buffer.from(name),
+  });
+  await tab
+    .locator(".composer input[type=file]")
+    .setInputFiles(["first", "second", "third"].map(textFile));
+  await chips.getByRole("button", { name: "Show third.txt" }).waitFor();
+  const failed = chips.getByRole("listitem").filter({ hasText: "second.txt" });
+  await failed.getByRole("alert").waitFor();
+  expect(await tab.getByRole("button", { name: "Send", exact: true }).isDisabled()).toBe(true);
+  await failed.getByRole("button", { name: "Try again" }).click();
+  await chips.getByRole("button", { name: "Show second.txt" }).waitFor();
+  allow();
+  await chips.getByRole("button", { name: "Show first.txt" }).waitFor();
+  expect(await chips.locator(".chip-name").allTextContents()).toEqual([
+    "first.txt",
+    "second.txt",
+    "third.txt",
+  ]);
+});
+
+test("a picture of a kind that no model takes is converted, and its original can be sent instead", async () => {
+  const { tab, consoleErrors } = await rig.openTab();
+  const chips = tab.getByRole("list", { name: "Attachments" });
+  await tab
+    .locator(".composer input[type=file]")
+    .setInputFiles({ name: "photo.bmp", mimeType: "image/bmp", buffer: twoPixels() });
+  await chips.getByRole("button", { name: "Show photo.jpg" }).waitFor();
+  await tab.getByText("Converted to photo.jpg", { exact: false }).waitFor();
+  await tab.getByRole("button", { name: "Attach the original as a file" }).click();
+  await chips.getByRole("button", { name: "Show photo.bmp" }).waitFor();
+  expect(await chips.locator(".chip-name").allTextContents()).toEqual(["photo.bmp"]);
+  expect(consoleErrors).toEqual([]);
+});
+
+test("a file of the workspace is attached from its preview", async () => {
+  const project = await makeProject();
+  const { session } = valueOf(await rig.client().createSession({ body: { workspace: project } }));
+  const { tab } = await rig.openTab({ at: `?session=${session.id}` });
+  await tab.getByRole("button", { name: "Files", exact: true }).click();
+  await tab.getByRole("button", { name: /chart\.png/ }).click();
+  await tab.getByRole("button", { name: "Attach to the next message" }).click();
+  const picture = tab.getByRole("list", { name: "Attachments" }).locator("img");
+  await picture.waitFor();
+  expect(await picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(
+    0,
+  );
+});
+
+/** A bitmap of two pixels, without compression. */
+function twoPixels(): Buffer {
+  const header = Buffer.alloc(54);
+  header.write("BM");
+  header.writeUInt32LE(62, 2);
+  header.writeUInt32LE(54, 10);
+  header.writeUInt32LE(40, 14);
+  header.writeInt32LE(2, 18);
+  header.writeInt32LE(1, 22);
+  header.writeUInt16LE(1, 26);
+  header.writeUInt16LE(24, 28);
+  header.writeUInt32LE(8, 34);
+  return Buffer.concat([header, Buffer.from([255, 0, 0, 0, 0, 255, 0, 0])]);
+}
 
 /** Pastes into the field as the browser does, and fills it in if the page leaves that to the browser. */
 const paste = (tab: Page, text: string): Promise<void> =>

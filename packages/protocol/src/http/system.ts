@@ -59,7 +59,11 @@ export const systemRoutes = {
     access: "principal",
     params: z.strictObject({ id: blobId }),
     /** The link key of a sign-in, for images and downloads. */
-    query: z.strictObject({ key: z.string().max(512).optional() }),
+    query: z.strictObject({
+      key: z.string().max(512).optional(),
+      /** To look at in a frame of the page, which is how browsers show a PDF. */
+      as: z.literal("view").optional(),
+    }),
     linked: true,
     answer: { media: "bytes", status: 200 },
     problems: ["blob_not_found"],

@@ -1,3 +1,6 @@
+import type { Attachment } from "@holdfast/protocol";
+import { strings } from "../strings/strings.ts";
+
 /** How a file of a workspace is previewed, by its name. */
 export type PreviewKind = "picture" | "pdf" | "page" | "text";
 
@@ -15,6 +18,23 @@ const kinds: Readonly<Record<string, PreviewKind>> = {
 
 export function previewKindOf(name: string): PreviewKind {
   return kinds[extensionOf(name)] ?? "text";
+}
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+  pdf: "application/pdf",
+  csv: "text/csv",
+  md: "text/markdown",
+  json: "application/json",
+};
+
+/** Of a file of the workspace, where only its name says what it is. Empty if that is unknown. */
+export function mediaTypeOf(name: string): string {
+  return mediaTypes[extensionOf(name)] ?? (extensionOf(name) in languages ? "text/plain" : "");
 }
 
 const languages: Readonly<Record<string, string>> = {
@@ -53,3 +73,5 @@ export function formatSize(bytes: number): string {
   if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
+
+export const attachmentName = ({ name }: Attachment): string => name ?? strings.talk.label;

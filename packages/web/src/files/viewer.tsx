@@ -8,12 +8,14 @@ interface ViewerProps {
   /** Where the file is downloaded from. */
   readonly href: string;
   readonly hint?: string | undefined;
+  /** Attaches the file to the message that is being written. */
+  readonly onAttach?: (() => void) | undefined;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
 
 /** One file over the whole window. Escape and a click beside it close it. */
-export function Viewer({ name, href, hint, onClose, children }: ViewerProps) {
+export function Viewer({ name, href, hint, onAttach, onClose, children }: ViewerProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const headingId = useId();
   useEffect(() => {
@@ -40,6 +42,20 @@ export function Viewer({ name, href, hint, onClose, children }: ViewerProps) {
         </h2>
         {hint !== undefined && <span className="quiet viewer-hint">{hint}</span>}
         <span className="spacer" />
+        {onAttach !== undefined && (
+          <button
+            type="button"
+            className="icon-button"
+            aria-label={strings.files.attach}
+            title={strings.files.attach}
+            onClick={() => {
+              onAttach();
+              onClose();
+            }}
+          >
+            <Icon name="attach" />
+          </button>
+        )}
         <a
           className="icon-button"
           href={href}

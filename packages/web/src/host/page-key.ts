@@ -57,8 +57,12 @@ export function setLinkKey(key: string | undefined): void {
 }
 
 /** Relative, so that it works under any base path. An image or a download sends no headers, so its key is in the link. */
-export function blobHref(blobId: string): string {
-  return `api/blobs/${blobId}${linkKey === "" ? "" : `?key=${linkKey}`}`;
+export function blobHref(blobId: string, as?: "view"): string {
+  const query = new URLSearchParams({
+    ...(as !== undefined && { as }),
+    ...(linkKey !== "" && { key: linkKey }),
+  }).toString();
+  return `api/blobs/${blobId}${query === "" ? "" : `?${query}`}`;
 }
 
 /** A file of a session's workspace: to look at, or to download. */

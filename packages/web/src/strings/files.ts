@@ -30,6 +30,9 @@ export const filesStrings = {
       }),
     bringOwn: "Bring this version's",
     zoom: (name: string) => `Show ${name} larger`,
+    show: (name: string) => `Show ${name}`,
+    attach: "Attach to the next message",
+    gone: "The file could not be loaded. Close this and try again.",
   },
   unseen: {
     pictures: (model: string) =>

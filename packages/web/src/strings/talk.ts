@@ -54,7 +54,7 @@ export const talkStrings = {
     },
     thoughts: "Thoughts",
     thinking: "Thinking…",
-    attached: (source: string) => `Added for the model: ${source}`,
+    attached: (sources: string) => `Added for the model: ${sources}`,
     superseded: "Recovered late. A newer answer is below; the model does not see this one.",
     recovered: "Recovered after an interruption",
     partial: {
@@ -253,8 +253,12 @@ export const talkStrings = {
     attach: "Attach files",
     detach: (name: string) => `Remove ${name}`,
     uploading: (name: string, percent: number) => `${name}, ${percent}% uploaded`,
-    uploadFailed: (name: string) => `${name} could not be uploaded. Try again.`,
-    tooLarge: (name: string) => `${name} is larger than 25 MB.`,
+    attachments: "Attachments",
+    retryUpload: "Try again",
+    tooLarge: (name: string) =>
+      `${name} is larger than 25 MB. Copy it into the conversation's folder on the host's computer instead.`,
+    reduced: (name: string) => `Converted to ${name}, at the largest size that models use.`,
+    sendOriginal: "Attach the original as a file",
     drop: "Drop files to attach them",
     longPaste: (name: string) => `The long text you pasted is attached as ${name}.`,
     keepAsText: "Keep as text",

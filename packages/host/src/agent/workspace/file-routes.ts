@@ -10,6 +10,7 @@ import {
   problem,
   type ProblemReply,
 } from "../../server/api/endpoint.ts";
+import { hasPdfStart, pdfPolicy, viewPolicy } from "../../server/api/media-type.ts";
 import type { HostEnv, Route } from "../../server/http/routing.ts";
 import { Jail, type OpenFile } from "./jail.ts";
 import type { PathRefusal } from "./resolve-path.ts";
@@ -123,19 +124,6 @@ const viewTypes: Readonly<Record<string, string>> = {
   ".htm": "text/html; charset=utf-8",
 };
 
-const noScripts = [
-  "default-src 'none'",
-  "img-src data:",
-  "font-src data:",
-  "style-src 'unsafe-inline'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'",
-];
-const viewPolicy = [...noScripts, "sandbox"].join("; ");
-/** Browsers show no PDF in a sandbox; their viewers give its scripts no access to this origin. */
-const pdfPolicy = [...noScripts, "object-src 'self'"].join("; ");
-
 function headersFor(
   as: "download" | "text" | "view",
   path: string,
@@ -164,10 +152,6 @@ function headersFor(
     "content-disposition": "inline",
     "content-security-policy": isPdf ? pdfPolicy : viewPolicy,
   };
-}
-
-function hasPdfStart(bytes: Uint8Array): boolean {
-  return Buffer.from(bytes.subarray(0, 5)).toString("latin1") === "%PDF-";
 }
 
 /** By RFC 8187, which leaves fewer characters as they are than a URL does. */

@@ -85,6 +85,20 @@ test.each([
   },
 );
 
+test("[safety] only what is a PDF is shown in a frame of the page, whatever its media type says", async () => {
+  const rig = open();
+  const show = async (text: string, mediaType: string) =>
+    (await rig.ask("GET", `/api/blobs/${await put(rig, text, mediaType)}?as=view`)).headers;
+  const shown = await show("%PDF-1.7 the ferry", "application/pdf");
+  expect(shown.get("content-type")).toBe("application/pdf");
+  expect(shown.get("content-disposition")).toBe("inline");
+  expect(shown.get("content-security-policy")).toContain("frame-ancestors 'self'");
+  expect(shown.get("x-frame-options")).toBe("SAMEORIGIN");
+  const page = await show("<script>alert(1)</script>", "application/pdf");
+  expect(page.get("content-disposition")).toBe("attachment");
+  expect(page.get("content-security-policy")).toMatch(/sandbox$/);
+});
+
 test("a fetched blob is cached for good and not sent again", async () => {
   const rig = open();
   const path = `/api/blobs/${await put(rig, "once", "text/plain")}`;

@@ -23,3 +23,22 @@ export function readMediaType(header: string | undefined): MediaType {
 export function mediaTypeEssence(mediaType: string): string {
   return mediaType.replace(/;.*/, "").trim().toLowerCase();
 }
+
+const noScripts = [
+  "default-src 'none'",
+  "img-src data:",
+  "font-src data:",
+  "style-src 'unsafe-inline'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'self'",
+];
+/** For a file that the page shows in a frame. */
+export const viewPolicy = [...noScripts, "sandbox"].join("; ");
+/** Browsers show no PDF in a sandbox; their viewers give its scripts no access to this origin. */
+export const pdfPolicy = [...noScripts, "object-src 'self'"].join("; ");
+
+/** Only what is a PDF goes to the viewer for PDFs. */
+export function hasPdfStart(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.subarray(0, 5)).toString("latin1") === "%PDF-";
+}

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { HostEnv, Route } from "../http/routing.ts";
 import { answer, type Call, mountCall, mountStream, problem, problemFrom } from "./endpoint.ts";
-import { mediaTypeEssence, readMediaType } from "./media-type.ts";
+import { hasPdfStart, mediaTypeEssence, pdfPolicy, readMediaType } from "./media-type.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { SessionRow } from "@holdfast/engine";
 import { exportAudit } from "../../ops/audit/audit-export.ts";
@@ -35,7 +35,7 @@ export function blobRoutes(deps: ApiDeps): Route[] {
     return answer({ blobId: put.id, size: put.size, mediaType });
   }
 
-  async function getBlob({ owner, params }: Call<"getBlob">, c: Context<HostEnv>) {
+  async function getBlob({ owner, params, query }: Call<"getBlob">, c: Context<HostEnv>) {
     const blob = await store.reads.blob(owner, params.id);
     if (blob === null) return problem("blob_not_found");
     const tag = `"${blob.id}"`;
@@ -44,10 +44,19 @@ export function blobRoutes(deps: ApiDeps): Route[] {
       "cache-control": "private, max-age=31536000, immutable",
       "content-security-policy": sandboxPolicy,
     };
-    if (matchesEtag(c.req.header("if-none-match"), tag)) return c.body(null, 304, headers);
+    if (query.as === undefined && matchesEtag(c.req.header("if-none-match"), tag))
+      return c.body(null, 304, headers);
     // A media type from a chat or an imported document is untrusted.
     const declared = readMediaType(blob.mediaType);
     const mediaType = "mediaType" in declared ? declared.mediaType : "application/octet-stream";
+    if (query.as === "view" && hasPdfStart(blob.bytes))
+      return c.body(new Uint8Array(blob.bytes), 200, {
+        ...headers,
+        "content-security-policy": pdfPolicy,
+        "x-frame-options": "SAMEORIGIN",
+        "content-type": "application/pdf",
+        "content-disposition": "inline",
+      });
     return c.body(new Uint8Array(blob.bytes), 200, {
       ...headers,
       "content-type": mediaType,

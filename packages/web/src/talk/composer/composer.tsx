@@ -1,4 +1,4 @@
-import { type InputMode, type SessionId } from "@holdfast/protocol";
+import { type Attachment, type BlobId, type InputMode, type SessionId } from "@holdfast/protocol";
 import {
   asksForSkill,
   findPasted,
@@ -13,7 +13,10 @@ import { Listbox, optionId } from "../../ui/listbox.tsx";
 import { Menu } from "../../ui/menu.tsx";
 import { isSendKey } from "../../ui/preferences.ts";
 import { strings } from "../../strings/strings.ts";
-import { AttachmentChips, useUploads } from "./attachments.tsx";
+import { type Attachable, takeAttached } from "./attach-requests.ts";
+import { AttachmentChips } from "./attachments.tsx";
+import { type ReducedPicture, ReducedNotice } from "./reduced-notice.tsx";
+import { useUploads } from "./uploads.ts";
 import { asFile, UnseenNotice } from "./unseen-notice.tsx";
 import { acceptDroppedFiles } from "./dropped-files.ts";
 import { emptyDraft, useDraft } from "./draft.ts";
@@ -58,11 +61,27 @@ export function Composer({
   const [isDragOver, setIsDragOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
+  /** In which order files were added: a small one may be uploaded before a large one. */
+  const addedOrder = useRef(new Map<BlobId, number>());
+  const [reduced, setReduced] = useState<readonly ReducedPicture[]>([]);
+  function addAttachment(attachment: Attachment, key?: number): void {
+    const order = addedOrder.current;
+    if (key !== undefined) order.set(attachment.blobId, key);
+    const placeOf = ({ blobId }: Attachment): number => order.get(blobId) ?? 0;
+    setDraft((old) => {
+      const others = old.attachments.filter(({ blobId }) => blobId !== attachment.blobId);
+      const attachments = [...others, attachment];
+      return {
+        ...old,
+        attachments:
+          key === undefined ? attachments : attachments.toSorted((a, b) => placeOf(a) - placeOf(b)),
+      };
+    });
+  }
   const uploads = useUploads(new URL(".", document.baseURI).href, {
-    onDone: (attachment) =>
-      setDraft((old) => ({ ...old, attachments: [...old.attachments, attachment] })),
+    onDone: addAttachment,
     onTooLarge: (name) => toasts.show(strings.composer.tooLarge(name)),
-    onFailed: (name) => toasts.show(strings.composer.uploadFailed(name)),
+    onReduced: (original, name) => setReduced((old) => [...old, { original, name }]),
   });
   /** Escape hides the suggestions until the text changes. */
   const [dismissedText, setDismissedText] = useState("");
@@ -70,7 +89,7 @@ export function Composer({
   const [selectedIndex, setSelectedIndex] = useState(0);
   const listId = useId();
   const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;
-  const canSend = !isEmpty && uploads.running.length === 0;
+  const canSend = !isEmpty && uploads.all.length === 0;
 
   const pasted = useRef<string[]>([]);
   const longPastes = useLongPastes(uploads.add);
@@ -130,15 +149,20 @@ export function Composer({
     } else return false;
     return true;
   }
-  const latestAdd = useRef(uploads.add);
+  function take(file: Attachable): void {
+    if (file instanceof File) uploads.add([file]);
+    else addAttachment(file);
+  }
+  const latest = useRef({ add: uploads.add, take });
   useEffect(() => {
-    latestAdd.current = uploads.add;
-  }, [uploads.add]);
+    latest.current = { add: uploads.add, take };
+  });
+  useEffect(() => takeAttached((file) => latest.current.take(file)), []);
   useEffect(
     () =>
       acceptDroppedFiles({
         onDragOver: setIsDragOver,
-        onDrop: (files) => latestAdd.current(files),
+        onDrop: (files) => latest.current.add(files),
       }),
     [],
   );
@@ -153,14 +177,13 @@ export function Composer({
     >
       <AttachmentChips
         attachments={draft.attachments}
-        uploads={uploads.running}
+        uploads={uploads}
         onRemove={(blobId) =>
           setDraft((old) => ({
             ...old,
             attachments: old.attachments.filter((attachment) => attachment.blobId !== blobId),
           }))
         }
-        onStop={uploads.stop}
       />
       <UnseenNotice
         attachments={draft.attachments}
@@ -170,6 +193,19 @@ export function Composer({
             setDraft((old) => ({ ...old, attachments })),
           )
         }
+      />
+      <ReducedNotice
+        pictures={reduced.filter((picture) =>
+          draft.attachments.some(({ type, name }) => type === "image" && name === picture.name),
+        )}
+        onSendOriginal={({ original, name }) => {
+          setReduced((old) => old.filter((picture) => picture.original !== original));
+          setDraft((old) => ({
+            ...old,
+            attachments: old.attachments.filter((attachment) => attachment.name !== name),
+          }));
+          uploads.addOriginal(original);
+        }}
       />
       <LongPasteNotice
         pastes={longPastes.all.filter((paste) =>

@@ -1,6 +1,7 @@
 import { findUnseen } from "@holdfast/client";
 import type { Attachment } from "@holdfast/protocol";
 import { useApp, useStore } from "../../app-context.ts";
+import { modelTitle } from "../../models/group-models.ts";
 import { blobHref } from "../../host/page-key.ts";
 import { strings } from "../../strings/strings.ts";
 
@@ -17,15 +18,15 @@ export function UnseenNotice({ attachments, model, onSendAsFiles }: UnseenNotice
   const list = useStore(models);
   const name = model ?? list?.usual;
   if (name === undefined) return null;
-  const unseen = findUnseen(
-    attachments,
-    list?.models.find((each) => each.name === name),
-  );
+  const known = list?.models.find((each) => each.name === name);
+  const unseen = findUnseen(attachments, known);
   if (unseen.length === 0) return null;
   return (
     <output className="composer-notice quiet">
       {unseen.map((kind) => (
-        <span key={kind}>{strings.unseen[kind](name)} </span>
+        <span key={kind}>
+          {strings.unseen[kind](known === undefined ? name : modelTitle(known))}{" "}
+        </span>
       ))}
       {unseen.includes("perhaps_pictures") && (
         <button type="button" className="link" onClick={onSendAsFiles}>

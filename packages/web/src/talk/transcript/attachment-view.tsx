@@ -1,7 +1,7 @@
 import type { Attachment, ToolFile } from "@holdfast/protocol";
 import { useState } from "react";
-import { formatSize } from "../../files/file-kind.ts";
-import { Viewer, ZoomablePicture } from "../../files/viewer.tsx";
+import { attachmentName, formatSize } from "../../files/file-kind.ts";
+import { OpenAttachment } from "../../files/open-attachment.tsx";
 import { blobHref } from "../../host/page-key.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { strings } from "../../strings/strings.ts";
@@ -10,19 +10,27 @@ type FileAttachment = Extract<Attachment, { type: "file" }>;
 type ImageAttachment = Extract<Attachment, { type: "image" }>;
 
 export function FileView({ file }: { file: FileAttachment }) {
+  const [isOpen, setIsOpen] = useState(false);
   return (
-    <a className="file" href={blobHref(file.blobId)} download={file.name}>
-      <Icon name="file" />
-      <span className="file-name">{file.name}</span>
-      <span className="quiet">{formatSize(file.size)}</span>
-    </a>
+    <>
+      <button
+        type="button"
+        className="file"
+        aria-label={strings.files.show(file.name)}
+        onClick={() => setIsOpen(true)}
+      >
+        <Icon name="file" />
+        <span className="file-name">{file.name}</span>
+        <span className="quiet">{formatSize(file.size)}</span>
+      </button>
+      {isOpen && <OpenAttachment attachment={file} isSent onClose={() => setIsOpen(false)} />}
+    </>
   );
 }
 
 export function ImageView({ image }: { image: ImageAttachment }) {
   const [isOpen, setIsOpen] = useState(false);
-  const name = image.name ?? strings.talk.label;
-  const src = blobHref(image.blobId);
+  const name = attachmentName(image);
   return (
     <>
       <button
@@ -31,13 +39,15 @@ export function ImageView({ image }: { image: ImageAttachment }) {
         aria-label={strings.files.zoom(name)}
         onClick={() => setIsOpen(true)}
       >
-        <img src={src} alt={name} width={image.width} height={image.height} loading="lazy" />
+        <img
+          src={blobHref(image.blobId)}
+          alt={name}
+          width={image.width}
+          height={image.height}
+          loading="lazy"
+        />
       </button>
-      {isOpen && (
-        <Viewer name={name} href={src} onClose={() => setIsOpen(false)}>
-          <ZoomablePicture src={src} name={name} />
-        </Viewer>
-      )}
+      {isOpen && <OpenAttachment attachment={image} isSent onClose={() => setIsOpen(false)} />}
     </>
   );
 }

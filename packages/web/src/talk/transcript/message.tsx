@@ -151,7 +151,7 @@ function MessageParts({ row, shows }: MessagePartsProps) {
   }
   const { entry, results, live } = row;
   const source = hostSourceOf(entry);
-  return entry.parts.map((part, index) =>
+  const parts = entry.parts.map((part, index) =>
     shows === "files" && !isFile(part) ? null : source !== null && part.type === "text" ? (
       <HostMessage key={index} entry={entry} source={source} text={part.text} />
     ) : entry.role === "user" && part.type === "text" ? (
@@ -161,6 +161,35 @@ function MessageParts({ row, shows }: MessagePartsProps) {
     ) : (
       <PartView key={index} part={part} result={results[index] ?? null} live={live} />
     ),
+  );
+  return (
+    <>
+      {parts}
+      {shows === "everything" && <AddedForModel parts={entry.parts} />}
+    </>
+  );
+}
+
+/** What the model got with the message, folded up: nobody wrote it. */
+function AddedForModel({ parts }: { parts: readonly Part[] }) {
+  const added = parts
+    .filter((part) => part.type === "attached")
+    // The message shows its own time.
+    .filter(({ source }) => source !== timeSource);
+  if (added.length === 0) return null;
+  const sources = added.map(({ source }) => source.replace(/^file /, "")).join(", ");
+  return (
+    <details className="fold">
+      <summary>
+        <Icon name="memory" />
+        <span className="added-sources">{strings.talk.attached(sources)}</span>
+      </summary>
+      {added.map(({ text }, index) => (
+        <p key={index} className="as-written">
+          {text}
+        </p>
+      ))}
+    </details>
   );
 }
 
@@ -203,18 +232,9 @@ function PartView({ part, result, live }: PartProps) {
       return <FileView file={part} />;
     case "image":
       return <ImageView image={part} />;
+    // Together below the message.
     case "attached":
-      // The message shows its own time.
-      if (part.source === timeSource) return null;
-      return (
-        <details className="fold">
-          <summary>
-            <Icon name="memory" />
-            {strings.talk.attached(part.source)}
-          </summary>
-          <p className="as-written">{part.text}</p>
-        </details>
-      );
+      return null;
   }
 }
 
