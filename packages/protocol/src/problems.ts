@@ -7,8 +7,8 @@ import { memoryProblems } from "./util/memory-problems.ts";
 export const gatewayProblems = {
   bot_refused: {
     status: 400,
-    title: "The platform does not know this token.",
-    next: "Copy it again, whole, from @BotFather.",
+    title: "The platform rejected this token.",
+    next: "Copy the whole token from @BotFather again.",
   },
   bot_unreachable: {
     status: 503,
@@ -17,32 +17,32 @@ export const gatewayProblems = {
   },
   bot_configured: {
     status: 409,
-    title: "The bot's token stands in the configuration.",
-    next: "Change HOLDFAST_TELEGRAM_TOKEN or telegramToken there, and start the host again.",
+    title: "The bot's token is set in the host's configuration.",
+    next: "Change HOLDFAST_TELEGRAM_TOKEN or telegramToken there, and restart the host.",
   },
   bot_elsewhere: {
     status: 409,
-    title: "The chat gateway does not run in this process.",
-    next: "Ask, or start, a host whose roles (HOLDFAST_ROLES) include gateway.",
+    title: "The chat gateway is not running in this process.",
+    next: "Use or start a host whose roles (HOLDFAST_ROLES) include gateway.",
   },
   bot_not_found: {
     status: 404,
-    title: "No bot was connected on the page.",
+    title: "No bot has been connected on the page.",
     next: "Read the gateway again.",
   },
   pairing_not_found: {
     status: 404,
-    title: "Nobody asks under this code, or not any more.",
-    next: "Let the person write to the bot again, and use the code that it answers.",
+    title: "This code is wrong or has expired.",
+    next: "Ask the person to write to the bot again, and use the code in its reply.",
   },
   chunk_not_found: {
     status: 404,
-    title: "There is no such chunk that may not have arrived.",
+    title: "There is no such undelivered message.",
     next: "Read the gateway again.",
   },
   process_not_found: {
     status: 404,
-    title: "There is no such background process, or nobody knows of it any more.",
+    title: "There is no such background process, or it ended too long ago.",
     next: "Read the session's processes again.",
   },
   schedule_not_found: {
@@ -52,42 +52,42 @@ export const gatewayProblems = {
   },
   lane_not_found: {
     status: 404,
-    title: "Nobody has spoken in this lane yet.",
+    title: "Nobody has written in this lane yet.",
     next: "Write there first, or choose a lane that the gateway lists.",
   },
   too_many_schedules: {
     status: 409,
-    title: "There are as many schedules as there can be.",
-    next: "Remove one that is not needed any more.",
+    title: "There are too many schedules.",
+    next: "Remove one that is no longer needed.",
   },
   webhook_unsigned: {
     status: 401,
-    title: "This is not signed with the secret of a webhook of this name.",
-    next: "Sign id, timestamp and body as they are sent: v1, and the HMAC-SHA256 in base64.",
+    title: "The signature does not match a secret of this webhook.",
+    next: "Sign the id, timestamp and body exactly as they are sent: v1, and the HMAC-SHA256 in base64.",
   },
   webhook_stale: {
     status: 401,
-    title: "The timestamp is more than five minutes from now.",
-    next: "Set the clock right, and sign anew for each try.",
+    title: "The timestamp is more than five minutes off.",
+    next: "Set the clock, and sign every attempt anew.",
   },
   webhook_conflict: {
     status: 409,
-    title: "Something else came under this webhook-id.",
-    next: "Give each message an id of its own; the same message keeps its id.",
+    title: "Another message was already received under this webhook-id.",
+    next: "Give each message its own id; a repeated message keeps its id.",
   },
   answer_refused: {
     status: 409,
-    title: "The answer counted for nothing.",
-    next: "Read `detail`; a question takes one of the answers that it came with, once.",
+    title: "The answer was not accepted.",
+    next: "Read `detail`. A question takes one of the answers it offers, once.",
   },
   webhook_configured: {
     status: 409,
-    title: "The webhook stands in the configuration.",
-    next: "Change it there, and start the host again.",
+    title: "This webhook is set in the host's configuration.",
+    next: "Change it there, and restart the host.",
   },
   webhook_not_found: {
     status: 404,
-    title: "There is no webhook of this name.",
+    title: "There is no webhook with this name.",
     next: "Read the gateway again.",
   },
 } as const;
@@ -128,29 +128,29 @@ interface ProblemKind {
 }
 
 const retryLater = "Wait a moment and send the same request again.";
-const rereadSession = "Read the session again and decide anew.";
+const rereadSession = "Read the session again, then decide.";
 
 /** The stable codes. A code may be added, never renamed, and never get another meaning. */
 export const problemKinds = {
   invalid_request: {
     status: 400,
-    title: "The request does not fit the contract.",
-    next: "Correct the fields that `errors` names.",
+    title: "The request is not valid.",
+    next: "Correct the fields listed in `errors`.",
   },
   malformed_json: {
     status: 400,
-    title: "The body is not JSON.",
+    title: "The body is not valid JSON.",
     next: "Send a JSON document in UTF-8.",
   },
   model_unknown: {
     status: 400,
     title: "There is no such model.",
-    next: "Choose one that the list of models names.",
+    next: "Choose one from the list of models.",
   },
   model_unusable: {
     status: 409,
-    title: "The model cannot be asked yet.",
-    next: "Set its provider's key or address, in the settings or in the environment.",
+    title: "This model is not set up yet.",
+    next: "Set its provider's key or address in the settings or in the environment.",
   },
   mode_too_wide: {
     status: 403,
@@ -159,7 +159,7 @@ export const problemKinds = {
   },
   unauthorized: {
     status: 401,
-    title: "Nobody is signed in.",
+    title: "You are not signed in.",
     next: "Sign in, or send a bearer token.",
   },
   forbidden: {
@@ -167,7 +167,11 @@ export const problemKinds = {
     title: "This is not allowed.",
     next: "Use an account, host name or origin that is allowed.",
   },
-  not_found: { status: 404, title: "There is nothing here.", next: "Check the address." },
+  not_found: {
+    status: 404,
+    title: "There is nothing at this address.",
+    next: "Check the address.",
+  },
   session_not_found: {
     status: 404,
     title: "There is no such session.",
@@ -179,7 +183,11 @@ export const problemKinds = {
     title: "No such message is waiting in the inbox.",
     next: rereadSession,
   },
-  entry_not_found: { status: 404, title: "There is no such entry in view.", next: rereadSession },
+  entry_not_found: {
+    status: 404,
+    title: "This entry is not in the conversation as it is shown now.",
+    next: rereadSession,
+  },
   epoch_not_found: { status: 404, title: "There is no such epoch.", next: rereadSession },
   approval_not_found: {
     status: 404,
@@ -188,8 +196,8 @@ export const problemKinds = {
   },
   grant_not_found: {
     status: 404,
-    title: "Nothing of this kind was allowed for a session.",
-    next: "Read what is allowed again.",
+    title: "There is no such permission for a session.",
+    next: "Read the permissions again.",
   },
   rule_not_found: {
     status: 404,
@@ -203,7 +211,7 @@ export const problemKinds = {
   mcp_server_not_found: {
     status: 404,
     title: "There is no such MCP server.",
-    next: "Choose one that the host's settings name.",
+    next: "Choose one from the list of servers.",
   },
   ...mcpProblems,
   request_timeout: {
@@ -213,44 +221,48 @@ export const problemKinds = {
   },
   method_not_allowed: {
     status: 405,
-    title: "This address does not take that method.",
-    next: "Use a method that `Allow` names.",
+    title: "This address does not support that method.",
+    next: "Use a method listed in `Allow`.",
   },
   revision_conflict: {
     status: 412,
-    title: "The session's settings were changed meanwhile.",
-    next: "Read the session and send the change with its revision.",
+    title: "The session's settings were changed in the meantime.",
+    next: "Read the session, and send the change with its current revision.",
   },
-  head_moved: { status: 409, title: "The conversation went on meanwhile.", next: rereadSession },
+  head_moved: {
+    status: 409,
+    title: "The conversation has continued in the meantime.",
+    next: rereadSession,
+  },
   instructions_changed: {
     status: 409,
-    title: "What the workspace says to agents has changed since it was read.",
-    next: "Read it again and decide anew.",
+    title: "The instructions in this folder were changed in the meantime.",
+    next: "Read them again, and decide on what they say now.",
   },
   run_live: {
     status: 409,
-    title: "A run is going on.",
-    next: "Wait for it, cancel it, or say `interrupt: true`.",
+    title: "A run is in progress.",
+    next: "Wait for it, cancel it, or send `interrupt: true`.",
   },
   run_ended: {
     status: 409,
-    title: "The run has ended otherwise.",
-    next: "Look at its state; resume it or send a message.",
+    title: "The run has already ended.",
+    next: "Check its state; resume it, or send a message.",
   },
   history_live: {
     status: 409,
-    title: "The conversation is being cut at this moment.",
+    title: "The conversation is being changed right now.",
     next: retryLater,
   },
   cancel_pending: {
     status: 409,
-    title: "The run was asked to end and has not ended yet.",
+    title: "The run is being cancelled.",
     next: retryLater,
   },
   compaction_live: {
     status: 409,
     title: "The session is being compacted.",
-    next: "Wait until it is done.",
+    next: "Wait until it has finished.",
   },
   idempotency_conflict: {
     status: 409,
@@ -259,7 +271,7 @@ export const problemKinds = {
   },
   input_claimed: {
     status: 409,
-    title: "The message has been taken up already.",
+    title: "This message has already started.",
     next: "Cancel its run, or undo it afterwards.",
   },
   files_unavailable: {
@@ -270,18 +282,18 @@ export const problemKinds = {
   nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: rereadSession },
   nothing_to_gain: {
     status: 409,
-    title: "A summary would free less than a fifth of what the model gets.",
-    next: "Go on talking, or begin a new session.",
+    title: "A summary would free less than a fifth of the context.",
+    next: "Continue the conversation, or begin a new session.",
   },
-  nothing_to_redo: { status: 409, title: "There is nothing to bring back.", next: rereadSession },
+  nothing_to_redo: { status: 409, title: "There is nothing to redo.", next: rereadSession },
   approval_answered: {
     status: 409,
-    title: "The approval was answered otherwise, or has run out.",
+    title: "This approval was already answered, or has expired.",
     next: "Read the open approvals again.",
   },
   session_exists: {
     status: 409,
-    title: "There is a session with this id.",
+    title: "There is already a session with this id.",
     next: "Choose another id, or use that session.",
   },
   session_not_trashed: {
@@ -291,15 +303,19 @@ export const problemKinds = {
   },
   version_conflict: {
     status: 409,
-    title: "The conversation changed meanwhile.",
+    title: "The conversation was changed in the meantime.",
     next: rereadSession,
   },
   covers_cut: {
     status: 409,
-    title: "What was to be summarised was taken out of view meanwhile.",
+    title: "The messages to summarise were removed in the meantime.",
     next: rereadSession,
   },
-  epoch_moved: { status: 409, title: "The session was compacted meanwhile.", next: rereadSession },
+  epoch_moved: {
+    status: 409,
+    title: "The session was compacted in the meantime.",
+    next: rereadSession,
+  },
   session_trashed: {
     status: 409,
     title: "The session is in the trash.",
@@ -307,46 +323,46 @@ export const problemKinds = {
   },
   import_refused: {
     status: 422,
-    title: "The document cannot be taken in.",
-    next: "Correct the lines that `errors` names; nothing of it was kept.",
+    title: "This document cannot be imported.",
+    next: "Correct the lines listed in `errors`. Nothing was imported.",
   },
   export_unsupported: {
     status: 409,
-    title: "This host has no key to sign an audit export with.",
-    next: "Run holdfast doctor on the host: it says what is wrong with its key.",
+    title: "This host has no key for signing an audit export.",
+    next: "Run holdfast doctor on the host; it says what is wrong with its key.",
   },
   backup_unsupported: {
     status: 409,
-    title: "This store is not copied by the host.",
-    next: "Use the tools of its own database, like pg_dump.",
+    title: "This host does not back up its database.",
+    next: "Use the database's own tools, such as pg_dump.",
   },
   payload_too_large: {
     status: 413,
     title: "The request is too large.",
-    next: "Send less, or send it as a blob.",
+    next: "Send less, or upload it as a blob.",
   },
   unsupported_media_type: {
     status: 415,
-    title: "The body has a media type that is not taken here.",
-    next: "Send the media type that the contract names.",
+    title: "This media type is not accepted here.",
+    next: "Send the media type that the API describes.",
   },
   too_many_requests: { status: 429, title: "Too many requests.", next: retryLater },
   internal: {
     status: 500,
     title: "Something went wrong here.",
-    next: "Try again; if it stays, look at the host's log for the `instance`.",
+    next: "Try again. If it happens again, look for the `instance` in the host's log.",
   },
   store_unavailable: { status: 503, title: "The store cannot be reached.", next: retryLater },
   store_unwritable: {
     status: 503,
-    title: "The store takes no writes. What it holds can be read.",
-    next: "Look at /health for the reason. Nothing was written; it goes on by itself when the disk takes writes again.",
+    title: "The store does not accept writes. It can still be read.",
+    next: "See /health for the reason. Nothing was written; the host continues by itself once the disk accepts writes again.",
   },
   store_busy: { status: 503, title: "The store was locked for too long.", next: retryLater },
   store_unknown: {
     status: 503,
-    title: "Whether this was written is not known.",
-    next: "Send the same request again, with the same key: it is done once.",
+    title: "It is not known whether this was written.",
+    next: "Send the same request again with the same key: it is done only once.",
   },
   shutting_down: { status: 503, title: "The host is stopping.", next: retryLater },
   store_full: { status: 507, title: "The store is full.", next: "Free space on the host's disk." },

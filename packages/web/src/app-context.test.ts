@@ -10,7 +10,7 @@ function textFor(code: ProblemCode, details?: ProblemDetails): string {
 test("a problem that needs a person says what to do, and leaves out the answer of the platform", () => {
   expect(textFor("store_full")).toBe("The store is full. Free space on the host's disk.");
   expect(textFor("bot_refused", { detail: "Unauthorized" })).toBe(
-    "The platform does not know this token. Copy it again, whole, from @BotFather.",
+    "The platform rejected this token. Copy the whole token from @BotFather again.",
   );
 });
 
@@ -22,6 +22,6 @@ test("a refused field is named with what was expected", () => {
 });
 
 test("any other problem keeps the host's own text", () => {
-  expect(textFor("run_live")).toBe("A run is going on.");
+  expect(textFor("run_live")).toBe("A run is in progress.");
   expect(textFor("model_unusable", { detail: "Set GEMINI_API_KEY." })).toBe("Set GEMINI_API_KEY.");
 });

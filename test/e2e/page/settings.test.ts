@@ -182,7 +182,7 @@ test("a bot is connected by its token, a person who writes to it waits for appro
   await tab.getByText("expected a token like 123456:ABC…", { exact: false }).waitFor();
   await token.fill(`${botToken}x`);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();
-  await tab.getByText("Copy it again, whole, from @BotFather.", { exact: false }).waitFor();
+  await tab.getByText("Copy the whole token from @BotFather again.", { exact: false }).waitFor();
   expect(valueOf(await rig.client().readGateway()).state).toBe("off");
   await token.fill(botToken);
   await tab.getByRole("button", { name: "Connect", exact: true }).click();

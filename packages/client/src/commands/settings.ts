@@ -274,9 +274,9 @@ export async function listOrStopProcesses(
   return { kind: "processes", processes: [stopped.value.process] };
 }
 
-/** `npm test: runs; /processes 7k2x4m stops it`, or how it ended and its id. */
+/** `npm test: running; /processes 7k2x4m stops it`, or how it ended and its id. */
 export function describeProcess({ id, command, state, end }: ProcessView): string {
   if (end === null && state === "running")
-    return `${command}: runs; /processes ${id.slice(-6)} stops it`;
+    return `${command}: running; /processes ${id.slice(-6)} stops it`;
   return `${command}: ${end ?? "is being stopped"} (${id})`;
 }

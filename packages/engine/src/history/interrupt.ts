@@ -147,5 +147,5 @@ async function waitForEnd(
 const stillRunning: StillRunning = {
   status: "refused",
   code: "cancel_pending",
-  message: "The run was asked to end and has not ended yet. Nothing was cut.",
+  message: "The run is being cancelled. Nothing was cut.",
 };

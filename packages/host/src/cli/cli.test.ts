@@ -65,7 +65,7 @@ test.each([
   ["srve", 'Did you mean "serve"?'],
   ["exprot", 'Did you mean "export"?'],
   ["res", 'Did you mean "restore"?'],
-  ["foo", "There are serve, chat, run,"],
+  ["foo", "The commands are serve, chat, run,"],
 ])("%s is not a command: it says so, and %s", async (typed, hint) => {
   const { code, told } = await runHere([typed], {});
   expect(code).toBe(2);

@@ -70,7 +70,7 @@ export const botStrings = {
     },
     moreFacts: (count: number) => `${count} more. To search: \`/memory WORDS\``,
     noProjects: "There are no projects.",
-    noSkills: "This conversation has no skills.",
+    noSkills: "This session has no skills.",
     skillsWaiting: (count: number) =>
       `${count} more in the workspace need your decision: read and trust them on the page or in the terminal.`,
     noAgents: "This conversation has no agents to give tasks to.",

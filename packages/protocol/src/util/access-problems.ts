@@ -17,12 +17,12 @@ export const accessProblems = {
   },
   folder_refused: {
     status: 409,
-    title: "Sessions cannot be allowed to work in this folder.",
-    next: "Read `detail`, and choose a project's folder of your own.",
+    title: "Sessions may not work in this folder.",
+    next: "Read `detail`, and choose a project folder of your own.",
   },
   folder_not_found: {
     status: 404,
-    title: "No folder was allowed under this id.",
+    title: "There is no allowed folder with this id.",
     next: "Read the folders again.",
   },
   file_not_found: {
@@ -43,7 +43,7 @@ export const accessProblems = {
   file_too_large: {
     status: 413,
     title: "The file is too large to download.",
-    next: "Copy it on the machine that the host runs on.",
+    next: "Copy it on the machine where the host runs.",
   },
   secrets_locked: {
     status: 503,

@@ -12,7 +12,7 @@ export const mcpProblems = {
   },
   too_many_mcp_servers: {
     status: 409,
-    title: "32 MCP servers have been added, which is as many as there can be.",
+    title: "32 MCP servers have been added, which is the limit.",
     next: "Remove one that is no longer needed.",
   },
   mcp_sign_in_failed: {

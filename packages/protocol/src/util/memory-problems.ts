@@ -112,7 +112,7 @@ export const memoryProblems = {
   },
   project_file_exists: {
     status: 409,
-    title: "The project has a file of this name.",
+    title: "The project already has a file with this name.",
     next: "Choose another name, or ask to replace the file.",
   },
   project_file_too_large: {
@@ -122,12 +122,12 @@ export const memoryProblems = {
   },
   project_file_not_text: {
     status: 415,
-    title: "The file is neither a text nor a PDF.",
+    title: "The file is neither text nor a PDF.",
     next: "Save it as text or PDF, or attach it to a message.",
   },
   too_many_project_files: {
     status: 409,
-    title: "The project has 20 files, which is as many as it can have.",
+    title: "The project has 20 files, which is the limit.",
     next: "Delete one that is no longer needed.",
   },
   memory_busy: {

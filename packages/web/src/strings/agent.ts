@@ -113,8 +113,8 @@ export const agentStrings = {
     tooLarge: (name: string, limit: string) => `${name} is larger than ${limit}.`,
     replaceTitle: (count: number) =>
       plural(count, {
-        one: "The project has a file of this name. Replace it?",
-        other: "The project has files of these names. Replace them?",
+        one: "The project already has a file with this name. Replace it?",
+        other: "The project already has files with these names. Replace them?",
       }),
     replace: "Replace",
     delete: "Delete",

@@ -38,7 +38,7 @@ export const filesStrings = {
     pictures: (model: string) =>
       `${model} cannot see pictures. It gets only their names; its tools can find the files in the workspace.`,
     perhaps_pictures: (model: string) =>
-      `It is not known whether ${model} can see pictures. They are sent, but its server may refuse them.`,
+      `${model} may not be able to see pictures. They are sent anyway; its server may reject them.`,
     asFiles: "Send as files",
     pdf_pages: (model: string) =>
       `${model} gets the text of PDFs with page numbers. It does not see their pictures or scanned pages.`,

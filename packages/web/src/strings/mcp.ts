@@ -16,7 +16,7 @@ export const mcpStrings = {
     restarting: (name: string) => `Restarting ${name}.`,
     lastError: (sentence: string) => `Last error: ${sentence}`,
     fromConfiguration: "set in config.json",
-    hidesAdded: "A server of the same name was added here, but the one in config.json is used.",
+    hidesAdded: "A server with the same name was added here, but the one in config.json is used.",
     removeAdded: "Remove the added server",
     removeAddedLead:
       "The added server is removed with its stored values. The one in config.json stays.",

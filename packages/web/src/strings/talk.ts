@@ -55,7 +55,7 @@ export const talkStrings = {
     thoughts: "Thoughts",
     thinking: "Thinking…",
     attached: (sources: string) => `Added for the model: ${sources}`,
-    superseded: "Recovered late. A newer answer is below; the model does not see this one.",
+    superseded: "Recovered late. A newer answer is below. The model does not see this one.",
     recovered: "Recovered after an interruption",
     partial: {
       cancelled: "Stopped here.",

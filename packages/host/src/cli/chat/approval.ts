@@ -66,6 +66,13 @@ export function approvalRows(approval: OpenApproval, style: RenderStyle): string
   return [...rows, style.paint("dim", [...hints, ...viewHint].join(" · "))];
 }
 
+const titles: Readonly<Record<string, string>> = texts.titles;
+
+function titleOf(approval: OpenApproval): string {
+  if (runsCommand(approval)) return texts.command;
+  return titles[approval.name] ?? texts.call;
+}
+
 /** The same without how to answer. */
 export function questionRows(approval: OpenApproval, style: RenderStyle): string[] {
   const question = questionIn(approval);
@@ -80,7 +87,7 @@ export function questionRows(approval: OpenApproval, style: RenderStyle): string
   const { sandbox } = approval;
   return [
     "",
-    style.paint("bold", runsCommand(approval) ? texts.command : texts.call),
+    style.paint("bold", titleOf(approval)),
     ...taintRows(approval, style),
     ...wrapBlock(describeApproval(approval, style.width - 2), style, "  ", ["accent"]),
     ...(approval.notes ?? []).flatMap((note) => wrapBlock(note, style, "! ", ["bad"])),

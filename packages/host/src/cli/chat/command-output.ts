@@ -139,7 +139,7 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         ...(hit.alternative === undefined ? [] : note(`    ${texts.otherVersion}`)),
       ]);
     case "refused":
-      return [paint("bad", cleanLine(answer.sentence))];
+      return wrapBlock(cleanLine(answer.sentence), style, "", ["bad"]);
   }
 }
 

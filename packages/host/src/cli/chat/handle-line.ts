@@ -5,6 +5,7 @@ import { cleanLine } from "../screen/text.ts";
 import { type RenderStyle } from "../screen/paint.ts";
 import { systemCode } from "../../util/outcome.ts";
 import type { OpenApproval } from "../transcript/open-approval.ts";
+import { wrapBlock } from "../transcript/rows.ts";
 import { approvalRows, asksForFullCall, fullCallRows, parseReply, replyText } from "./approval.ts";
 import type { ChatSession } from "./chat-session.ts";
 import { chatStrings } from "../strings/chat.ts";
@@ -87,7 +88,7 @@ async function answerApproval(
 }
 
 function errorResult(sentence: string, style: RenderStyle): LineResult {
-  return { rows: [style.paint("bad", cleanLine(sentence))], next: "stay" };
+  return { rows: wrapBlock(cleanLine(sentence), style, "", ["bad"]), next: "stay" };
 }
 
 /** Never overwrites a file. */

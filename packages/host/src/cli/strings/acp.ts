@@ -69,7 +69,7 @@ export const acpStrings = {
     choose: "Choose",
     answer: "Your answer",
     ownWords: "Or in your own words",
-    noAnswer: "Do not answer",
+    noAnswer: "Skip",
   },
   narrowMode: (mode: string) =>
     `This editor may not answer approvals, so it cannot switch to a wider mode. The session is in ${mode} mode.`,

@@ -49,7 +49,7 @@ export const projectsStrings = {
     folder: "the folder that its sessions work in",
     persona: "the persona of its sessions",
     file: "the file to add, or the name of the one to delete",
-    replace: "replace a file of the same name",
+    replace: "replace a file with the same name",
     forModel: "the model of its sessions",
   },
   examples: {

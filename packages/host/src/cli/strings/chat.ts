@@ -8,7 +8,7 @@ export const chatStrings = {
     flags: {
       session: "continue this session",
       continue: "continue the newest session",
-      plain: "without cards, choices and a status line",
+      plain: "plain text: no cards, menus or status line",
     },
     examples: {
       new: "begin a new session with your first message",
@@ -73,6 +73,14 @@ export const chatStrings = {
   approval: {
     command: "Run this command?",
     call: "Allow this call?",
+    /** What is asked about a tool of the host. Others are asked about by their name. */
+    titles: {
+      edit_file: "Make this change?",
+      apply_patch: "Make these changes?",
+      write_file: "Write this file?",
+      send_file: "Send this file?",
+      fetch_url: "Open this address?",
+    },
     plan: "Review this plan:",
     taint: (sources: string) => `The model asks this after reading ${sources}.`,
     tooLong:
@@ -145,7 +153,7 @@ export const chatStrings = {
     pictures: (model: string) =>
       `${model} cannot see pictures. It gets only their names; its tools can find the files.`,
     perhaps_pictures: (model: string) =>
-      `It is not known whether ${model} can see pictures. They are sent, but its server may refuse them.`,
+      `${model} may not be able to see pictures. They are sent anyway; its server may reject them.`,
     pdf_pages: (model: string) =>
       `${model} gets the text of PDFs with page numbers. It does not see their pictures or scanned pages.`,
     media: (model: string) =>
@@ -177,7 +185,7 @@ export const chatStrings = {
     several: "Several sessions match. Which one? /resume <end of its id>",
     title: (title: string) => `Renamed to “${title}”`,
     noTitle: "No title yet.",
-    noSkills: "This conversation has no skills.",
+    noSkills: "This session has no skills.",
     skillsWaiting: (count: number) =>
       `${count} more in this folder need your decision: holdfast skills trust --help`,
     noAgents: "This conversation has no agents to give tasks to.",
@@ -212,7 +220,7 @@ export const chatStrings = {
     },
     status: {
       facts: (messages: string, epoch: number, model: string, mode: string) =>
-        `${messages}, epoch ${epoch}, model ${model}, mode ${mode}`,
+        `${messages}, epoch ${epoch}, ${model}, ${mode} mode`,
       noRun: "No run yet.",
       lastRun: (state: string) => `Last run: ${state}`,
       queued: (text: string) => `Queued: ${text}`,

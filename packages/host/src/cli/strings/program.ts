@@ -60,7 +60,7 @@ export const programStrings = {
     const hint =
       similar.length > 0
         ? `Did you mean ${anyOf.format(similar.map((each) => `"${each}"`))}?`
-        : `There are ${allOf.format(all)}.`;
+        : `The commands are ${allOf.format(all)}.`;
     return `"${name}" is not a command of Holdfast. ${hint} "holdfast --help" says what each does.`;
   },
   unknownAction: (

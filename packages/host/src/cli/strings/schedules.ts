@@ -14,7 +14,7 @@ export const schedulesStrings = {
     session: "the session that gets the prompt (by default one of its own)",
     lane: "or the chat that gets it, as holdfast gateway lists it",
     title: "what to call it (the beginning of the prompt)",
-    missed: "what to do about missed times: skip them, or run once (skip)",
+    missed: "what to do about missed times: skip or once (skip)",
     changes: "deliver an answer only if something changed",
   },
   examples: {

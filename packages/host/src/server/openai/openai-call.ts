@@ -22,7 +22,7 @@ export async function readBody<T>(
   try {
     value = JSON.parse(raw === "" ? "{}" : raw);
   } catch {
-    return refuse(400, "malformed_json", "The body is not JSON. Send a JSON object.");
+    return refuse(400, "malformed_json", "The body is not valid JSON. Send a JSON object.");
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return { body: parsed.data, raw };

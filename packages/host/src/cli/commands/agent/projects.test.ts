@@ -42,7 +42,7 @@ test("files are added to a project, and run begins in it with a persona; unknown
     cli("projects", "add-file", "Tides", "--file", file, ...flags);
   expect(await addFile()).toMatchObject({ code: 0, said: "Added: tides.md\n" });
   writeFileSync(file, "High water at one.");
-  expect((await addFile()).told).toContain("has a file of this name");
+  expect((await addFile()).told).toContain("already has a file with this name");
   expect(await addFile("--replace")).toMatchObject({ code: 0 });
   expect((await cli("projects", "files", "tides")).said).toBe("tides.md\t18\n");
   expect(await cli("run", "--project", "Winds", "Hello")).toMatchObject({ code: 2 });
