@@ -47,7 +47,11 @@ export async function branch(
   const { row, point } = found;
   const hasMoved = expectedHead !== undefined && expectedHead !== row.head;
   if (hasMoved || point === "moving") return headMoved(row);
-  if (point === null) return refuseHistory("entry_not_found", "This entry is not in the conversation as it is shown now.");
+  if (point === null)
+    return refuseHistory(
+      "entry_not_found",
+      "This entry is not in the conversation as it is shown now.",
+    );
   // What runs without asking in one session was not allowed in another.
   const mode = row.mode === null ? null : narrowestMode(row.mode, defaultMode);
   const created = newEvent(ids.make("event"), "session.created", {

@@ -65,7 +65,10 @@ export function truncate(
     const point = await findCutPoint(deps.log, target, (entry) => entry.seq === from);
     if (point === null) return noSession;
     if (point.from === null)
-      return refuseHistory("entry_not_found", "This entry is not in the conversation as it is shown now.");
+      return refuseHistory(
+        "entry_not_found",
+        "This entry is not in the conversation as it is shown now.",
+      );
     return cut(deps, target, point, "truncate", []);
   });
 }

@@ -236,7 +236,8 @@ function startingSession(
     return refuse("invalid_event", "A session is created by the first event of a commit.");
   }
   if (first.type === "session.created") {
-    if (stored !== null) return refuse("session_exists", "There is already a session with this id.");
+    if (stored !== null)
+      return refuse("session_exists", "There is already a session with this id.");
     if (purged) return refuse("session_exists", "There was a session with this id.");
     const session = emptySession(commit, first, now);
     const refused = checkOrigin(session, origin);

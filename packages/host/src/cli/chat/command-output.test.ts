@@ -15,7 +15,10 @@ test.each([30, 60, 100])("the help breaks no word in a window of %i columns", (w
 test("a refusal breaks no word", () => {
   const sentence =
     "A summary would free less than a fifth of the context. Continue the conversation.";
-  const rows = commandRows({ kind: "refused", sentence }, { width: 30, paint: plainPaint });
+  const rows = commandRows(
+    { kind: "refused", code: "nothing_to_gain", sentence },
+    { width: 30, paint: plainPaint },
+  );
   for (const row of rows) expect(widthOf(row)).toBeLessThanOrEqual(30);
   expect(rows.map((row) => row.trim()).join(" ")).toBe(sentence);
 });
