@@ -264,6 +264,7 @@ export async function openApp(
     log,
     runner: engine,
     processes,
+    worktrees: toolset.worktrees,
     redact,
     logger,
     report,

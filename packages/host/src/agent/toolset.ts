@@ -26,6 +26,7 @@ import { type BackgroundRunner, createTerminal, terminalProfile } from "./tools/
 import { createSubmitPlan } from "./tools/submit-plan.ts";
 import { createTodo } from "./tools/todo.ts";
 import { openWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
+import { openWorktrees, type Worktrees } from "./worktrees/worktrees.ts";
 import { createWriteFile } from "./tools/write-file.ts";
 import { createLiveness } from "@holdfast/store/identity";
 import type { Config } from "../ops/config/settings.ts";
@@ -109,6 +110,7 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
 export interface Toolset {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly workspaces: Workspaces;
+  readonly worktrees: Worktrees;
   readonly policy: HostPolicy;
   /** What people have allowed for good. */
   readonly rules: StoredRules;
@@ -153,9 +155,16 @@ export function confinementFor(config: ToolsetConfig): Confinement {
 }
 
 /** The person who is asked also sees what confines the command, and the log has it for every decision. */
-function withSandboxNote(policy: HostPolicy, confinement: Confinement): HostPolicy {
-  const confines: HostPolicy["confines"] = async ({ name, place = "", input }) =>
-    name === "terminal" ? { ...(await confinement.describe(terminalProfile(place, input))) } : null;
+function withSandboxNote(
+  policy: HostPolicy,
+  confinement: Confinement,
+  workspaces: Pick<Workspaces, "sharedGit">,
+): HostPolicy {
+  const confines: HostPolicy["confines"] = async ({ name, place = "", input }) => {
+    if (name !== "terminal") return null;
+    const profile = terminalProfile(place, input, await workspaces.sharedGit(place));
+    return { ...(await confinement.describe(profile)) };
+  };
   return {
     ...policy,
     confines,
@@ -233,7 +242,8 @@ export function createToolset(
   return {
     tools,
     workspaces,
-    policy: withSandboxNote(policy, confinement),
+    worktrees: openWorktrees({ home, reads: store.reads, confinement, environment: process.env }),
+    policy: withSandboxNote(policy, confinement, workspaces),
     rules,
     processes,
     confinement,

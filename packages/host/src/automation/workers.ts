@@ -6,6 +6,8 @@ import type { Logger } from "../ops/telemetry/logger.ts";
 import { createOrphanReaper } from "./delegate/orphan-reaper.ts";
 import { openConfiguredNotifier } from "./notify/open-notifier.ts";
 import type { ProcessManager } from "./processes/process-manager.ts";
+import { createWorktreeKeeper } from "../agent/worktrees/worktree-keeper.ts";
+import type { Worktrees } from "../agent/worktrees/worktrees.ts";
 import { createProcessWatcher } from "./processes/process-watcher.ts";
 import { openScheduler } from "./schedules/scheduler.ts";
 
@@ -21,6 +23,7 @@ export interface WorkerDeps {
   readonly log: Log;
   readonly runner: Pick<Runner, "notify">;
   readonly processes: ProcessManager;
+  readonly worktrees: Pick<Worktrees, "recover">;
   readonly redact: Redact;
   readonly logger: Logger;
   readonly report: (bug: Error) => void;
@@ -33,6 +36,7 @@ export async function createWorkers({
   log,
   runner,
   processes,
+  worktrees,
   redact,
   logger,
   report,
@@ -43,6 +47,7 @@ export async function createWorkers({
     ...(notifier === undefined ? [] : [notifier]),
     openScheduler(log, runner, report, config.sessionMode.value),
     createOrphanReaper(shared),
+    createWorktreeKeeper({ worktrees, clock: systemClock, report }),
     createProcessWatcher({
       ...shared,
       manager: processes,

@@ -20,6 +20,10 @@ export const workspaceFlags = {
     type: "boolean",
     about: programStrings.flags.ownFolder,
   },
+  worktree: {
+    type: "boolean",
+    about: programStrings.flags.worktree,
+  },
 } as const;
 
 /** Where a session is to work. `undefined` leaves a session where it is, `null` is the folder kept for it. */
@@ -27,6 +31,8 @@ export type ChosenFolder =
   | {
       readonly ok: true;
       readonly workspace: string | null | undefined;
+      /** A new session begins in a worktree of the repository there. */
+      readonly worktree?: Readonly<Record<string, never>> | undefined;
       /** What the person should know about the choice. */
       readonly note: string | null;
     }
@@ -43,6 +49,7 @@ export async function chooseFolder(
   session: "new" | "existing",
   makeRequest = requestOnce,
 ): Promise<ChosenFolder> {
+  if (hasFlag(given, "worktree")) return chooseRepository(given, terminal, connection, makeRequest);
   const named = textFlag(given, "workspace");
   if (hasFlag(given, "own-folder"))
     return named === undefined ? chosen(null) : refused(texts.oneOfBoth, exit.misuse);
@@ -64,6 +71,25 @@ export async function chooseFolder(
     case "askable":
       return settleAskable({ folder, isNamed: named !== undefined }, terminal, connection);
   }
+}
+
+/** The folder as without `--worktree`, which has to be one that is used. */
+async function chooseRepository(
+  given: Arguments,
+  terminal: Terminal,
+  connection: HostConnection,
+  makeRequest: typeof requestOnce,
+): Promise<ChosenFolder> {
+  if (hasFlag(given, "own-folder")) return refused(texts.worktreeOrOwn, exit.misuse);
+  if (textFlag(given, "session") !== undefined) return refused(texts.worktreeIsNew, exit.misuse);
+  const { flags, ...others } = given;
+  const { worktree: _, ...without } = flags;
+  const plain = { ...others, flags: without };
+  const folder = await chooseFolder(plain, terminal, connection, "new", makeRequest);
+  if (!folder.ok) return folder;
+  return typeof folder.workspace === "string"
+    ? { ...folder, worktree: {} }
+    : refused(folder.note ?? texts.worktreeNeedsFolder);
 }
 
 async function settleAskable(

@@ -55,6 +55,8 @@ import { openStoredRules } from "../../src/agent/policy/stored-rules.ts";
 import { openRightsResolver } from "../../src/rights/resolve-rights.ts";
 import { FileUndo } from "../../src/agent/snapshots/file-undo.ts";
 import { LocalFileSnapshots } from "../../src/agent/snapshots/local-snapshots.ts";
+import { openWorktrees } from "../../src/agent/worktrees/worktrees.ts";
+import { confinementFor } from "../../src/agent/toolset.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 import { readConfig } from "../../src/ops/config/read-config.ts";
 import type { Config } from "../../src/ops/config/settings.ts";
@@ -148,6 +150,15 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const workspaces = openWorkspaces({ home: ownHome, roots: options.workspaceRoots ?? [] }, store);
   const toolset = {
     workspaces,
+    worktrees: openWorktrees({
+      home: ownHome,
+      reads: store.reads,
+      confinement: confinementFor({
+        ...defaultConfig(),
+        sandbox: { ...defaultConfig().sandbox, value: "off" },
+      }),
+      environment: process.env,
+    }),
     rules: storedRules,
     policy: createPolicy({
       mode: "ask",

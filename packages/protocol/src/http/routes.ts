@@ -2,6 +2,7 @@ import { guidanceRoutes } from "./agent/guidance.ts";
 import { instructionsRoutes } from "./agent/instructions.ts";
 import { personaRoutes } from "./agent/personas.ts";
 import { agentRoutes } from "./agent/agents.ts";
+import { worktreeRoutes } from "./agent/worktrees.ts";
 import { skillRoutes } from "./agent/skills.ts";
 import { projectFileRoutes } from "./agent/project-files.ts";
 import { projectRoutes } from "./agent/projects.ts";
@@ -104,6 +105,7 @@ export {
   maxProjectFiles,
   type ProjectFileView,
 } from "./agent/project-files.ts";
+export type { WorktreeView } from "./agent/worktrees.ts";
 export type { AgentView, SessionAgentsView } from "./agent/agents.ts";
 export type { SessionSkillsView, SkillView, SkippedSkillView } from "./agent/skills.ts";
 export type { ProfileView } from "./rights.ts";
@@ -144,6 +146,7 @@ export const routes = {
   ...projectFileRoutes,
   ...skillRoutes,
   ...agentRoutes,
+  ...worktreeRoutes,
   ...settingRoutes,
   ...webSearchRoutes,
   ...trashRoutes,

@@ -18,6 +18,10 @@ export const title = z
   .refine((text) => text.trim() !== "", "expected words");
 const model = z.string().min(1).max(200);
 const workspace = z.string().min(1).max(4096);
+/** A name that git takes, without what would have to be quoted. */
+const worktreeBranch = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$/u, "expected a name for a branch");
 const text = z.string().max(1_000_000);
 const attachments = z.array(attachment).max(50);
 const withSession = z.looseObject({ session: sessionView });
@@ -49,6 +53,8 @@ export const sessionRoutes = {
       title: title.optional(),
       model: model.optional(),
       workspace: workspace.optional(),
+      /** It works in a worktree of the repository in `workspace`, on a branch of its own. */
+      worktree: z.strictObject({ branch: worktreeBranch.optional() }).optional(),
       mode: sessionMode.optional(),
       tags: sessionPatch.shape.tags,
       persona: personaId.optional(),
@@ -65,6 +71,7 @@ export const sessionRoutes = {
       "model_unusable",
       "mode_too_wide",
       "persona_not_found",
+      "worktree_unavailable",
     ],
     repeat: "key",
   }),
@@ -240,8 +247,10 @@ export const trashRoutes = {
     summary: "Delete a session in the trash for good: its messages, files and search entries",
     access: "principal",
     params: sessionParams,
+    /** What becomes of a worktree with work in it: it is kept, or the session is not deleted. */
+    query: z.strictObject({ worktree: z.enum(["keep"]).optional() }),
     answer: { media: "json", status: 200, schema: z.looseObject({ events: count }) },
-    problems: ["session_not_found", "session_not_trashed"],
+    problems: ["session_not_found", "session_not_trashed", "worktree_has_work"],
     repeat: "safe",
   }),
   emptyTrash: defineRoute({
@@ -249,7 +258,15 @@ export const trashRoutes = {
     path: "/api/trash",
     summary: "Delete every session in the trash for good",
     access: "principal",
-    answer: { media: "json", status: 200, schema: z.looseObject({ sessions: count }) },
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({
+        sessions: count,
+        /** Those that stay in the trash, because work in their worktrees would be lost. */
+        kept: count.optional(),
+      }),
+    },
     problems: [],
     repeat: "safe",
   }),

@@ -20,6 +20,21 @@ export const accessProblems = {
     title: "Sessions may not work in this folder.",
     next: "Read `detail`, and choose a project folder of your own.",
   },
+  worktree_unavailable: {
+    status: 422,
+    title: "This cannot be done with a worktree there.",
+    next: "Read the detail. Choose the top folder of a git repository that Holdfast may work in.",
+  },
+  worktree_not_found: {
+    status: 404,
+    title: "There is no such worktree on this machine.",
+    next: "Read the worktrees again and choose one of them.",
+  },
+  worktree_has_work: {
+    status: 409,
+    title: "Work in the worktree would be lost.",
+    next: "Commit and merge it, keep the branch, or name exactly this work as what may be lost.",
+  },
   folder_not_found: {
     status: 404,
     title: "There is no allowed folder with this id.",

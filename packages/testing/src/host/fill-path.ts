@@ -22,6 +22,7 @@ const unknownIds: Readonly<Record<string, () => string>> = {
   processes: () => ids.make("process"),
   folders: () => "0".repeat(16),
   skills: () => "0".repeat(16),
+  worktrees: () => "0".repeat(16),
   blobs: () => `blob_${"0".repeat(64)}`,
 };
 

@@ -6,6 +6,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icons.tsx";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { Panel } from "../ui/panel.tsx";
+import { WorktreeSection } from "./worktree.tsx";
 import { strings } from "../strings/strings.ts";
 import { formatSize, previewKindOf } from "./file-kind.ts";
 import { FilePreview } from "./file-preview.tsx";
@@ -74,6 +75,9 @@ export function FilesPanel({ session, onClose }: FilesPanelProps) {
           <Icon name="refresh" />
         </button>
       </div>
+      {session.workspace?.startsWith("worktree:") === true && (
+        <WorktreeSection workspace={session.workspace} />
+      )}
       <Breadcrumb path={listing?.path ?? path} onOpen={setPath} />
       {trouble !== null && <p className="quiet">{trouble}</p>}
       {trouble === null && listing === null && (

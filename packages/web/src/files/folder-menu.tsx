@@ -10,10 +10,12 @@ interface FolderMenuProps {
   /** `null`: the folder that Holdfast keeps for the conversation. */
   readonly workspace: string | null;
   readonly onChoose: (workspace: string | null) => void;
+  /** Whether it begins in a worktree of that folder. Without it that cannot be chosen. */
+  readonly worktree?: { readonly isOn: boolean; readonly onChange: (isOn: boolean) => void };
 }
 
 /** Chooses where a conversation works: its own folder, one that is allowed, or any other that may be used. */
-export function FolderMenu({ workspace, onChoose }: FolderMenuProps) {
+export function FolderMenu({ workspace, onChoose, worktree }: FolderMenuProps) {
   const known = useKnownFolders();
   const [isAsking, setIsAsking] = useState(false);
   const shown = workspace === null ? strings.folder.own : lastName(workspace);
@@ -40,6 +42,18 @@ export function FolderMenu({ workspace, onChoose }: FolderMenuProps) {
             onChoose: () => onChoose(path),
           })),
           "line",
+          ...(worktree === undefined || workspace === null
+            ? []
+            : [
+                {
+                  label: strings.folder.worktree,
+                  hint: strings.folder.worktreeHint,
+                  icon: "branch" as const,
+                  checked: worktree.isOn,
+                  onChoose: () => worktree.onChange(!worktree.isOn),
+                },
+                "line" as const,
+              ]),
           { label: strings.folder.other, icon: "search", onChoose: () => setIsAsking(true) },
         ]}
       >
@@ -52,6 +66,7 @@ export function FolderMenu({ workspace, onChoose }: FolderMenuProps) {
 }
 
 function lastName(path: string): string {
+  if (path.startsWith("worktree:")) return strings.worktree.title;
   return revealInvisible(path.replace(/\/+$/, "").split("/").at(-1) || path);
 }
 

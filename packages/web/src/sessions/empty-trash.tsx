@@ -13,7 +13,12 @@ export function EmptyTrash() {
 
   async function empty(): Promise<void> {
     const result = await client.emptyTrash();
-    toasts.show(result.ok ? t.manyPurged(result.value.sessions) : problemText(result.error));
+    if (!result.ok) toasts.show(problemText(result.error));
+    else {
+      const { sessions: count, kept = 0 } = result.value;
+      const stay = kept === 0 ? [] : [strings.worktree.kept(kept)];
+      toasts.show([t.manyPurged(count), ...stay].join(" "));
+    }
     list.changed();
   }
   return (

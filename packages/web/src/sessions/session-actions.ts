@@ -48,9 +48,16 @@ export function sessionActions({ client, toasts, router, list }: AppDeps, sessio
       if (route.kind === "session" && route.id === session.id)
         router.replace({ kind: "new", from: null });
     },
-    async purge() {
-      const result = await client.purgeSession({ params });
-      toasts.show(result.ok ? strings.sessions.purged(title) : problemText(result.error));
+    async purge(worktree?: "keep") {
+      const query = worktree === undefined ? {} : { worktree };
+      const result = await client.purgeSession({ params, query });
+      const hasWork = !result.ok && result.error.code === "worktree_has_work";
+      toasts.show(
+        result.ok ? strings.sessions.purged(title) : problemText(result.error),
+        hasWork
+          ? { label: strings.worktree.purgeAnyway, run: () => void this.purge("keep") }
+          : undefined,
+      );
       list.changed();
       const route = router.read();
       if (result.ok && route.kind === "session" && route.id === session.id)

@@ -49,6 +49,8 @@ export const filesStrings = {
     label: "Folder",
     own: "Own folder",
     ownHint: "An empty folder that Holdfast keeps for this conversation",
+    worktree: "In a worktree",
+    worktreeHint: "On a branch of its own, beside your files. The folder must be a git repository.",
     other: "Other folder…",
     title: "Work in a folder",
     lead: "The path of a folder on the machine that runs Holdfast.",
@@ -59,5 +61,31 @@ export const filesStrings = {
       `Holdfast may not work there yet. On that machine, run: holdfast workspaces allow ${path}`,
     moved: "The conversation now works in this folder.",
     absolute: "Enter the full path, starting with /.",
+  },
+  worktree: {
+    title: "Worktree",
+    branch: "Branch",
+    repository: "Repository",
+    folder: "Folder",
+    work: "Only here",
+    counts: (changes: number, commits: number) =>
+      `${plural(changes, { one: "# file not committed", other: "# files not committed" })}, ${plural(commits, { one: "# commit not merged", other: "# commits not merged" })}`,
+    merge: "To take over what was done, run this in the repository:",
+    remove: "Remove, keep the branch…",
+    removeBranch: "Remove with the branch…",
+    askRemove: "Remove this worktree?",
+    askRemoveBranch: (branch: string) => `Remove this worktree and the branch ${branch}?`,
+    confirm: "Remove",
+    lose: "Remove and lose this work",
+    lost: (changes: number, commits: number) =>
+      `This is lost for good: ${plural(changes, { one: "# file that is not committed", other: "# files that are not committed" })}, ${plural(commits, { one: "# commit that is in no other branch", other: "# commits that are in no other branch" })}.`,
+    nothingLost: "Nothing is lost. The conversation stays; choose another folder to go on in it.",
+    purgeAnyway: "Delete, keep the worktree",
+    kept: (count: number) =>
+      plural(count, {
+        one: "# conversation stays: work in its worktree would be lost.",
+        other: "# conversations stay: work in their worktrees would be lost.",
+      }),
+    removed: "Removed.",
   },
 } as const;

@@ -27,6 +27,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
   // The list shows one project: what begins now belongs to it.
   const [project, setProject] = useState<string | null>(() => list.read().filter.project);
   const [workspace, setWorkspace] = useState<string | null>(null);
+  const [isInWorktree, setInWorktree] = useState(false);
   const modelList = useStore(models);
   const isRehearsing = modelList !== null && isRehearsal(model ?? modelList.usual);
 
@@ -40,7 +41,7 @@ export function NewSession({ from }: { from: SessionId | null }) {
       ...(mode !== null && { mode }),
       ...(project !== null && { project }),
       ...(persona !== null && { persona }),
-      ...(workspace !== null && { workspace }),
+      ...(workspace !== null && { workspace, ...(isInWorktree && { worktree: {} }) }),
     };
     const created = await client.createSession({ body });
     if (!created.ok) {
@@ -96,7 +97,11 @@ export function NewSession({ from }: { from: SessionId | null }) {
           )}
           <ProjectMenu projects={projects} project={project} onChoose={setProject} />
           <PersonaMenu persona={persona} onChoose={setPersona} />
-          <FolderMenu workspace={workspace} onChoose={setWorkspace} />
+          <FolderMenu
+            workspace={workspace}
+            onChoose={setWorkspace}
+            worktree={{ isOn: isInWorktree, onChange: setInWorktree }}
+          />
           <ModelMenu model={model} onChoose={setModel} />
         </Composer>
         {commands.answer}

@@ -11,6 +11,7 @@ import { hostName } from "../policy/rule.ts";
 import { taintOfHosts } from "../policy/trusted-hosts.ts";
 import { savingCommand } from "../snapshots/save-changes.ts";
 import { defineTool, failed, ok } from "./define-tool.ts";
+import type { Workspaces } from "../workspace/workspaces.ts";
 import { type FileToolDeps, openWorkspace } from "./file-tool.ts";
 
 type Argv = [string, ...string[]];
@@ -34,6 +35,7 @@ export interface BackgroundRunner {
 }
 
 export interface TerminalDeps extends FileToolDeps {
+  readonly workspaces: Pick<Workspaces, "folderFor" | "placeFor" | "sharedGit">;
   readonly environment: Environment;
   readonly confinement: Confinement;
   readonly background?: BackgroundRunner;
@@ -105,10 +107,14 @@ const profileInput = z.looseObject({
 });
 
 /** What a command may change and reach, by its arguments: shown to the person who is asked, and then applied. */
-export function terminalProfile(workspace: string, input: unknown): Profile {
+export function terminalProfile(
+  workspace: string,
+  input: unknown,
+  sharedGit: string | null = null,
+): Profile {
   const { hosts: named = [], publish } = profileInput.safeParse(input).data ?? {};
   return {
-    writable: [workspace],
+    writable: [workspace, ...(sharedGit === null ? [] : [sharedGit])],
     network: named.length === 0 ? "none" : { hosts: named },
     ...(publish !== undefined && { publish }),
   };
@@ -145,7 +151,7 @@ export function createTerminal(deps: TerminalDeps): Tool {
       const argv: Argv =
         typeof input.command === "string" ? ["/bin/sh", "-c", input.command] : input.command;
       const plain = { argv, folder: found.value, environment: deps.environment };
-      const profile = terminalProfile(jail.root, input);
+      const profile = terminalProfile(jail.root, input, await deps.workspaces.sharedGit(jail.root));
       if ("background" in input && input.background === true)
         return startInBackground(deps, call, { plain, profile, seconds });
       if (profile.publish !== undefined)

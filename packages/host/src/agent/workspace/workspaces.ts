@@ -12,6 +12,12 @@ import {
 } from "./allowed-folders.ts";
 import { belowRoot } from "./resolve-path.ts";
 import { Jail } from "./jail.ts";
+import {
+  folderOfWorktree,
+  readWorktree,
+  sharedGitFolder,
+  worktreeIdOf,
+} from "../worktrees/worktree-record.ts";
 
 export interface WorkspaceSettings {
   readonly home: string;
@@ -57,6 +63,8 @@ export interface Workspaces {
     | { readonly status: "allowed"; readonly folder: AllowedFolder }
     | { readonly status: "refused"; readonly reason: string }
   >;
+  /** The folder of git that commands in this place also need, if it is a worktree of this home. */
+  sharedGit(place: string): Promise<string | null>;
   readonly roots: readonly string[];
   readonly allowed: Pick<AllowedFolders, "list" | "remove">;
 }
@@ -132,8 +140,21 @@ export function openWorkspaces(
    * or be inside it. Sessions have their own folders there, which they name by session or by a plain name.
    */
   async function findNamed(owner: OwnerId, name: string): Promise<FoundFolder> {
+    const worktree = worktreeIdOf(name);
+    if (worktree !== null) return findWorktree(owner, worktree, name);
     const found = await findBelowRoots(await rootsOf(owner), name);
     return "words" in found ? found : ((await overlapWithHome(found.folder, name)) ?? found);
+  }
+
+  /** It counts as long as its repository does. */
+  async function findWorktree(owner: OwnerId, id: string, name: string): Promise<FoundFolder> {
+    const record = await readWorktree(home, id);
+    if (record === null || record.owner !== owner || record.state === "removing")
+      return { words: "The worktree of this session is gone: choose another folder." };
+    const repository = await findNamed(owner, record.repository);
+    if ("words" in repository) return repository;
+    const real = await resolveFolder(folderOfWorktree(home, id));
+    return "words" in real ? real : { folder: real.folder, workspace: name };
   }
 
   /** The yes was given for the owner's own sessions, not for those of an API key. */
@@ -229,6 +250,7 @@ export function openWorkspaces(
       if ("words" in askable) return { status: "refused", reason: askable.words };
       return { status: "allowed", folder: await allowed.add(askable.folder) };
     },
+    sharedGit: (place) => sharedGitFolder(home, place),
     roots,
     allowed,
   };

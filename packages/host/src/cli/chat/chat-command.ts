@@ -85,7 +85,7 @@ async function runChat(
     terminal.printError(folder.message);
     return folder.exitCode;
   }
-  const { workspace, note } = folder;
+  const { workspace, worktree, note } = folder;
   const view = await chooseView(given, terminal);
   const mode = modeOfFlag(given);
   const body = {
@@ -106,6 +106,7 @@ async function runChat(
     model: textFlag(given, "model"),
     mode,
     workspace: workspace ?? undefined,
+    worktree,
   };
   const chat = new Chat(connection, settings, view);
   const paint = createPaint(output, terminal.environment);

@@ -59,6 +59,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: summaries.workspaces,
     load: async () => (await import("./workspaces.ts")).workspaces,
   },
+  worktrees: {
+    summary: summaries.worktrees,
+    load: async () => (await import("./agent/worktrees.ts")).worktrees,
+  },
   instructions: {
     summary: summaries.instructions,
     load: async () => (await import("./agent/instructions.ts")).instructions,

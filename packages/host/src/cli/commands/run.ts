@@ -89,12 +89,13 @@ export const run: Command = {
         terminal.printError(folder.message);
         return hostWait.expired.aborted ? runExitCodes.unreachable : folder.exitCode;
       }
-      const { workspace, note } = folder;
+      const { workspace, worktree, note } = folder;
       const accepted = await ask(given, terminal, {
         client,
         hostWait,
         text,
         workspace,
+        worktree,
         settings: chosen.settings,
       });
       if (typeof accepted === "number") return accepted;
@@ -120,6 +121,7 @@ interface AskDeps {
   readonly hostWait: HostWait;
   readonly text: string;
   readonly workspace: string | null | undefined;
+  readonly worktree: NewSessionSettings["worktree"];
   readonly settings: Pick<NewSessionSettings, "persona" | "project">;
 }
 
@@ -127,7 +129,7 @@ interface AskDeps {
 async function ask(
   given: Arguments,
   terminal: Terminal,
-  { client, hostWait, text, workspace, settings }: AskDeps,
+  { client, hostWait, text, workspace, worktree, settings }: AskDeps,
 ): Promise<AcceptedRun | number> {
   const key = randomUUID();
   const fail = (result: Result<unknown> & { ok: false }): number => {
@@ -143,6 +145,7 @@ async function ask(
             model: textFlag(given, "model"),
             mode: modeOfFlag(given),
             workspace: workspace ?? undefined,
+            worktree,
           }),
         )
       : await hostWait.retryUntilAnswered(() => findSession(client, sessionName));

@@ -50,6 +50,17 @@ export function clockFinding(aheadMs: number, whose: string): DoctorFinding {
   return warningFinding(checks.clock, words, clock.useNtp);
 }
 
+/** Those that no session works in, but that nobody may remove unasked. */
+async function checkWorktrees(client: Client): Promise<DoctorFinding[]> {
+  const listed = await client.listWorktrees();
+  const all = listed.ok ? listed.value.worktrees : [];
+  return all
+    .filter(({ isUsed }) => !isUsed)
+    .map(({ id, branch, folder }) =>
+      warningFinding(checks.worktrees, texts.worktree(branch, folder), texts.worktreeMend(id)),
+    );
+}
+
 /** Checks what the host itself knows: the store, the model, and the memory backlog. */
 export async function checkHost(client: Client, home: string): Promise<DoctorFinding[]> {
   return [
@@ -57,6 +68,7 @@ export async function checkHost(client: Client, home: string): Promise<DoctorFin
     ...(await checkModels(client, home)),
     await checkMemory(client),
     ...(await checkCompactions(client)),
+    ...(await checkWorktrees(client)),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { plural } from "@holdfast/protocol";
 /** Every text of `holdfast workspaces`, `keys`, `approvals` and `link`. A translation replaces these tables. */
 export const workspacesStrings = {
   about:
@@ -59,4 +60,31 @@ export const linkStrings = {
   flags: { json: "print the link and when it expires as a line of JSON" },
   examples: { link: "while a host runs" },
   noHost: "No host is running. Start one with holdfast serve; it prints a link.",
+} as const;
+
+/** Every text of `holdfast worktrees`. A translation replaces this table. */
+export const worktreesStrings = {
+  about:
+    "A session can work in a git worktree of a repository: a folder of its own in the home of Holdfast, on a branch of its own (holdfast chat --worktree). To take over what it did, merge the branch in the repository: git merge <branch>. A worktree is removed here, or with its session when that is deleted for good.",
+  flags: {
+    deleteBranch: "also delete the branch",
+    lose: "the code of the work that may be lost, as the refusal names it",
+  },
+  examples: {
+    list: "each with its branch and the work that is only there",
+    remove: "removes the folder and keeps the branch",
+  },
+  none: "No worktrees. To begin one: holdfast chat --worktree",
+  used: "in use",
+  unused: "no session",
+  unfinished: "not finished: the host was stopped in the middle, and finishes when it starts",
+  unknown: "git cannot say what is in it",
+  work: (changes: number, commits: number) =>
+    `${plural(changes, { one: "# file not committed", other: "# files not committed" })}, ${plural(commits, { one: "# commit not merged", other: "# commits not merged" })}`,
+  idMissing: "Name a worktree by its id; holdfast worktrees lists them.",
+  removed: {
+    keep: (branch: string) => `Removed. The branch ${branch} is kept.`,
+    delete: (branch: string) => `Removed, with the branch ${branch}.`,
+  },
+  toLose: (code: string) => `To lose exactly this work: --lose ${code}`,
 } as const;

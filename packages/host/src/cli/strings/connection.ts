@@ -11,6 +11,10 @@ export const connectionStrings = {
   seeLog: (path: string) => `see ${path}`,
   folder: {
     refused: (folder: string) => `Sessions may not work in ${folder}.`,
+    worktreeOrOwn: "Use --worktree or --own-folder, not both.",
+    worktreeIsNew: "--worktree is for a new session: leave out --session.",
+    worktreeNeedsFolder:
+      "--worktree needs the folder of a git repository: name one with --workspace.",
     oneOfBoth: "Use --workspace or --own-folder, not both.",
     notYet: (folder: string, allow: string) =>
       `Holdfast may not work in ${folder} yet. To allow it: ${allow}`,

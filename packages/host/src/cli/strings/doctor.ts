@@ -52,6 +52,7 @@ export const doctorStrings = {
     space: "Free space",
     spend: "Spend limit",
     spills: "Spills",
+    worktrees: "Worktrees",
     sqlite: "SQLite",
     store: "Store",
     token: "Token",
@@ -137,6 +138,9 @@ export const doctorStrings = {
     setClock: "Set this machine's clock, with NTP if possible.",
   },
   host: {
+    worktree: (branch: string, folder: string) =>
+      `no session works in ${folder} (branch ${branch}) any more`,
+    worktreeMend: (id: string) => `Merge what you need, then run holdfast worktrees remove ${id}.`,
     fixFirst: "Fix what is listed above, and check again.",
     fsck: "holdfast fsck shows more.",
     compactions: "none in progress",

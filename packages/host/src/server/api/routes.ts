@@ -25,6 +25,7 @@ import { instructionsRoutes } from "../../agent/instructions/instructions-routes
 import { personaRoutes } from "../../agent/instructions/persona-routes.ts";
 import { projectFileRoutes } from "../../agent/instructions/project-file-routes.ts";
 import { projectRoutes } from "../../agent/instructions/project-routes.ts";
+import { worktreeRoutes } from "../../agent/worktrees/worktree-routes.ts";
 import { profileRoutes } from "../../agent/profiles/profile-routes.ts";
 import { skillRoutes } from "../../agent/skills/skill-routes.ts";
 import { memoryFactRoutes } from "../../agent/memory/memory-routes.ts";
@@ -72,6 +73,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...projectFileRoutes(deps),
     ...skillRoutes(deps),
     ...profileRoutes(deps),
+    ...worktreeRoutes(deps),
     ...settingRoutes(deps),
     ...webSearchRoutes(deps),
     ...trashRoutes(deps),

@@ -23,6 +23,8 @@ import {
   type SessionId,
   type SessionRead,
 } from "@holdfast/protocol";
+import { worktreeIdOf } from "../../agent/worktrees/worktree-record.ts";
+import { describeWork } from "../../agent/worktrees/worktree-routes.ts";
 import { hasChildTag, parentOf } from "../../automation/delegate/child-session.ts";
 import { openProjectStore } from "../../agent/instructions/project-store.ts";
 import { openRightsResolver } from "../../rights/resolve-rights.ts";
@@ -188,7 +190,7 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
 
   async function createSession(call: Call<"createSession">) {
     const { owner, principal, body, ids } = call;
-    const { lane, previousSessionId, mode: _, ...named } = body;
+    const { lane, previousSessionId, worktree, mode: _, ...named } = body;
     const mode = await modeOfNew(call);
     if (mode === "too wide") return problem("mode_too_wide");
     const fromProject = await projectDefaults(owner, body);
@@ -203,12 +205,19 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     const invalidWorkspace = await refuseWorkspace({ owner, principal }, settings.workspace);
     if (invalidWorkspace !== null) return invalidWorkspace;
     const previousInLane = lane === undefined ? null : await reads.lane(owner, lane);
-    const { session, result } = await log.createSession({
-      owner,
-      settings,
-      ids,
-      ...(lane !== undefined && { lane }),
-    });
+    const begin = (workspace?: string) =>
+      log.createSession({
+        owner,
+        settings: { ...settings, ...(workspace !== undefined && { workspace }) },
+        ids,
+        ...(lane !== undefined && { lane }),
+      });
+    const begun =
+      worktree === undefined
+        ? await begin()
+        : await beginInWorktree(owner, { repository: settings.workspace, ...worktree }, begin);
+    if ("reason" in begun) return problem("worktree_unavailable", { detail: begun.reason });
+    const { session, result } = begun;
     if (result.status === "committed") {
       if (previousSessionId !== undefined)
         void memory.boundary(owner, previousSessionId, "new_session");
@@ -216,6 +225,30 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
         void memory.boundary(owner, previousInLane, "lane_switch");
     }
     return showCommitted(result, owner, session);
+  }
+
+  /** Removed again if the session does not come to be. */
+  async function beginInWorktree<T extends { readonly result: CommitResult }>(
+    owner: OwnerId,
+    wanted: {
+      readonly repository?: string | null | undefined;
+      readonly branch?: string | undefined;
+    },
+    begin: (workspace: string) => Promise<T>,
+  ): Promise<T | { readonly reason: string }> {
+    const { repository, branch } = wanted;
+    if (repository == null || !repository.startsWith("/"))
+      return { reason: "Name the folder of a git repository as the workspace." };
+    let begun: T | undefined;
+    const made = await toolset.worktrees.create(
+      { owner, repository, ...(branch !== undefined && { branch }) },
+      async (workspace) => {
+        begun = await begin(workspace);
+        return begun.result.status === "committed" ? begun : null;
+      },
+    );
+    if (made.status === "refused") return made;
+    return begun ?? { reason: "The session could not be begun." };
   }
 
   async function changeSession(call: Call<"changeSession">) {
@@ -283,25 +316,49 @@ const trashPageSize = 100;
 /** Deleting for good. P13: the store refuses to delete what is not in the trash. */
 export function trashRoutes(deps: ApiDeps): Route[] {
   const { store } = deps.log;
-  const { workspaces } = deps.toolset;
+  const { workspaces, worktrees } = deps.toolset;
+
+  /** The worktree that only this session works in. */
+  async function worktreeOf(owner: OwnerId, session: SessionId, workspace: string | null) {
+    const id = worktreeIdOf(workspace);
+    const record = id === null ? null : await worktrees.read(owner, id);
+    if (record === null || workspace === null) return null;
+    for (const shelf of ["active", "archived", "trash"] as const) {
+      const { sessions } = await store.reads.sessions(owner, { shelf, workspace, limit: 2 });
+      if (sessions.some((other) => other.id !== session)) return null;
+    }
+    return record;
+  }
 
   /** The store first: a call that is repeated after a crash finds the folder again. */
-  async function purge(owner: OwnerId, session: SessionId) {
+  async function purge(owner: OwnerId, session: SessionId, worktree?: "keep") {
     const workspace = (await store.reads.session(owner, session))?.workspace ?? null;
+    const record = await worktreeOf(owner, session, workspace);
+    if (record !== null && worktree !== "keep") {
+      const work = await worktrees.work(record);
+      if (work === null || work.changes + work.commits > 0)
+        return { status: "has_work", detail: describeWork(record, work) } as const;
+    }
     const result = await store.purge(owner, session);
-    if (result.status === "purged")
-      await workspaces.removeUnusedFolders({ owner, session }, workspace);
+    if (result.status !== "purged") return result;
+    await workspaces.removeUnusedFolders({ owner, session }, workspace);
+    // What was committed since makes it stay.
+    if (record !== null && worktree !== "keep")
+      await worktrees.remove(record, { branch: "delete" });
     return result;
   }
 
   return [
-    mountCall(deps, "purgeSession", async ({ owner, params: { id } }) => {
-      const result = await purge(owner, id);
+    mountCall(deps, "purgeSession", async ({ owner, params: { id }, query }) => {
+      const result = await purge(owner, id, query.worktree);
+      if (result.status === "has_work")
+        return problem("worktree_has_work", { detail: result.detail });
       if (result.status === "purged") return answer({ events: result.events });
       return result.status === "refused" ? problem(result.code) : problemFrom(result);
     }),
     mountCall(deps, "emptyTrash", async ({ owner }) => {
       let count = 0;
+      const kept = new Set<SessionId>();
       for (;;) {
         const { sessions } = await store.reads.sessions(owner, {
           shelf: "trash",
@@ -311,11 +368,13 @@ export function trashRoutes(deps: ApiDeps): Route[] {
         for (const { id } of sessions) {
           const result = await purge(owner, id);
           if (result.status === "failed") return problemFrom(result);
+          if (result.status === "has_work") kept.add(id);
           // Otherwise somebody has restored it meanwhile.
           if (result.status === "purged") purged += 1;
         }
         count += purged;
-        if (purged === 0) return answer({ sessions: count });
+        if (purged === 0)
+          return answer({ sessions: count, ...(kept.size > 0 && { kept: kept.size }) });
       }
     }),
   ];
