@@ -72,6 +72,7 @@ export const talkStrings = {
     branched: "Branched from another conversation",
     handedOn: "Task delegated by another conversation",
     openOrigin: "Open",
+    changedFiles: "Changed files",
     sources: (count: number) => (count === 1 ? "1 source" : `${count} sources`),
     moreHosts: (count: number) => `and ${count} more`,
   },
@@ -96,7 +97,8 @@ export const talkStrings = {
   history: {
     undo: "Undo last turn",
     undone: "Undone.",
-    undoWithFiles: "Undo turn and files",
+    undoWithFiles: "Undo turn and files…",
+    redoWithFiles: "Redo with files",
     cut: "Later messages are hidden.",
     redo: "Redo",
     redone: "Restored.",

@@ -14,7 +14,7 @@ import type { ConversationView } from "./store/conversation-store.ts";
 
 interface ConversationHeaderProps {
   readonly view: ConversationView;
-  readonly openPanel: "context" | "files" | "run" | null;
+  readonly openPanel: "context" | "files" | "run" | "changes" | null;
   readonly onTogglePanel: (kind: "context" | "files") => void;
 }
 
@@ -34,8 +34,9 @@ export function ConversationHeader({ view, openPanel, onTogglePanel }: Conversat
 
   const history: MenuEntry[] = [
     { label: strings.history.undo, icon: "undo", onChoose: talk.undo },
-    { label: strings.history.undoWithFiles, icon: "undo", onChoose: talk.undoWithFiles },
+    { label: strings.history.undoWithFiles, icon: "undo", onChoose: talk.askUndo },
     { label: strings.history.redo, icon: "redo", onChoose: talk.redo },
+    { label: strings.history.redoWithFiles, icon: "redo", onChoose: talk.redoWithFiles },
     { label: strings.history.retry, icon: "refresh", onChoose: () => talk.retry() },
     { label: strings.history.compact, icon: "gauge", onChoose: talk.compact },
     {

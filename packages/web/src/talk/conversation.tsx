@@ -29,7 +29,7 @@ import { HiddenVersion } from "./hidden-version.tsx";
 import { FirstMessages } from "./first-messages.tsx";
 import { useOpenCommands } from "./open-commands.ts";
 import { hostSourceOf } from "./transcript/host-message.tsx";
-import { pendingKey, type Pending } from "./transcript/rows.ts";
+import { pendingKey, type Pending, type TurnChanges } from "./transcript/rows.ts";
 import { scrollPositionOf } from "./store/scroll-positions.ts";
 import { useConversationKeys } from "./use-conversation-keys.ts";
 import { RunStatus } from "./run-status.tsx";
@@ -45,6 +45,14 @@ const FilesPanel = lazy(async () => ({
   default: (await import("../files/files-panel.tsx")).FilesPanel,
 }));
 
+const ChangesPanel = lazy(async () => ({
+  default: (await import("../changes/changes-panel.tsx")).ChangesPanel,
+}));
+
+const UndoDialog = lazy(async () => ({
+  default: (await import("../changes/undo-dialog.tsx")).UndoDialog,
+}));
+
 const RecorderPanel = lazy(async () => ({
   default: (await import("../recorder/recorder-panel.tsx")).RecorderPanel,
 }));
@@ -52,6 +60,7 @@ const RecorderPanel = lazy(async () => ({
 type SidePanel =
   | { readonly kind: "context" }
   | { readonly kind: "files" }
+  | { readonly kind: "changes"; readonly range: TurnChanges }
   | { readonly kind: "run"; readonly runId: RunId; readonly after: Seq };
 
 interface ConversationProps {
@@ -70,11 +79,14 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
   const view = useStore(store);
   const [sidePanel, setSidePanel] = useState<SidePanel | null>(null);
   const [end] = useState(createEndFollower);
+  const [isUndoing, setIsUndoing] = useState(false);
   const actions = useMemo(
     () =>
       createTalkActions(app, id, {
         showRun: (runId) => setSidePanel({ kind: "run", runId, after: store.beforeRun(runId) }),
         showNewest: end.showNewest,
+        showChanges: (range) => setSidePanel({ kind: "changes", range }),
+        askUndo: () => setIsUndoing(true),
       }),
     [app, id, store, end],
   );
@@ -222,6 +234,19 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
             )}
           </div>
           {commands.answer}
+          {isUndoing && (
+            <PartBoundary>
+              <UndoDialog
+                id={id}
+                onUndo={(choice) =>
+                  choice === "conversation"
+                    ? actions.undo()
+                    : actions.undoFiles(choice === "both" ? "undo" : "keep")
+                }
+                onClose={() => setIsUndoing(false)}
+              />
+            </PartBoundary>
+          )}
         </section>
         {state !== null && (
           <PartBoundary key={sidePanel?.kind}>
@@ -234,6 +259,15 @@ export function Conversation({ id, at, find: linkedText = "", version }: Convers
             )}
             {sidePanel?.kind === "files" && (
               <FilesPanel session={state.session} onClose={() => setSidePanel(null)} />
+            )}
+            {sidePanel?.kind === "changes" && (
+              <ChangesPanel
+                key={sidePanel.range.from}
+                id={id}
+                range={sidePanel.range}
+                onSent={actions.showNewest}
+                onClose={() => setSidePanel(null)}
+              />
             )}
             {sidePanel?.kind === "run" && (
               <RecorderPanel

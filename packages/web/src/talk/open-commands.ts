@@ -56,8 +56,9 @@ function commandsFor(
     command("context", strings.context.open, "gauge", () => read().onShowContext()),
     command("retry", strings.history.retry, "refresh", () => read().actions.retry()),
     command("undo", strings.history.undo, "undo", () => read().actions.undo()),
-    command("undo-files", strings.history.undoWithFiles, "undo", () =>
-      read().actions.undoWithFiles(),
+    command("undo-files", strings.history.undoWithFiles, "undo", () => read().actions.askUndo()),
+    command("redo-files", strings.history.redoWithFiles, "redo", () =>
+      read().actions.redoWithFiles(),
     ),
     command("redo", strings.history.redo, "redo", () => read().actions.redo()),
     command("compact", strings.history.compact, "gauge", () => read().actions.compact()),

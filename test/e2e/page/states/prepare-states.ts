@@ -15,6 +15,7 @@ export function sessionNamed(name: string): SessionId {
 interface NewSession {
   readonly title: string;
   readonly workspace?: string;
+  readonly mode?: "edits";
 }
 
 /** Everything that the states show: conversations, files, facts, personas and a schedule. */
@@ -98,14 +99,27 @@ export async function prepareStates(client: Client, folder: string): Promise<voi
     "Then a shorter one",
     "And a title for both",
   );
+  await begin("changed", { title: "Round the times", mode: "edits" }, ...changingTurns);
   await prepareSettings(client);
   for (const name of ["story", "drawn", "edited", "tasks"]) await until(name, hasEnded);
+  await until("changed", (state) => hasEnded(state) && state.inbox.length === 0);
   const { run } = await until("stopped", ({ live }) => live?.messages.length === 1);
   if (run !== null) await client.cancelRun({ params: { id: run.id } });
   await until("stopped", hasEnded);
   for (const name of ["asking", "changing", "question"])
     await until(name, (state) => state.run?.state === "waiting");
 }
+
+const table = ["# Tides", "", "| day | high | low |", "| --- | ---: | ---: |"];
+const rows = Array.from({ length: 9 }, (_, day) => `| ${day + 1} | 12.4${day} | 6.2${day} |`);
+const edited = { path: "tables/june.md", old: "| 3 | 12.42 | 6.22 |", new: "| 3 | 12.4 | 6.2 |" };
+const notes = { path: "notes/rounding.md", content: "One digit is enough for a harbour.\n" };
+
+/** Two turns: one makes a file, the other changes it, makes another one and sends it. */
+const changingTurns = [
+  `Make the table {tool:write_file ${JSON.stringify({ path: edited.path, content: [...table, ...rows, ""].join("\n") })}}`,
+  `Round the third day {tool:edit_file ${JSON.stringify(edited)}}{tool:write_file ${JSON.stringify(notes)}}{tool:send_file {"path":"notes/rounding.md"}}`,
+];
 
 function makeProject(folder: string): string {
   const project = join(realpathSync(folder), "tides");

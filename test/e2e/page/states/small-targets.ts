@@ -7,7 +7,9 @@ export function smallTargets(tab: Page): Promise<string[]> {
       "button, summary, select, textarea, a[href], input:not([type=checkbox], [type=radio], [type=file]), label:has(input[type=checkbox], input[type=radio]), [role=menuitem], [role=tab], [role=option]";
     const smallest = 44;
     const isInText = (element: Element): boolean =>
-      getComputedStyle(element).display === "inline" || element.matches(".link, .skip");
+      getComputedStyle(element).display === "inline" ||
+      // Buttons move the choice to the line above or below.
+      element.matches(".link, .skip, .changed-lines [role=option]");
     return [...document.querySelectorAll(pressed)].flatMap((element) => {
       const { width, height } = element.getBoundingClientRect();
       const isShown = element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });

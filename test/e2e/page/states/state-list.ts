@@ -188,6 +188,39 @@ const panels: readonly State[] = [
     sizes: everywhere,
   },
   {
+    name: "changed-files",
+    at: at("changed"),
+    async show(tab) {
+      await button(tab, "Changed files").last().click();
+      await tab.getByRole("option", { name: "| 3 | 12.4 | 6.2 |" }).click();
+      await tab.getByLabel(/^Comment on tables\/june\.md, line 7/).fill("And the others?");
+    },
+    inView: (tab) => [
+      tab.getByRole("option", { name: "| 3 | 12.42 | 6.22 |" }),
+      tab.getByLabel(/^Comment on tables\/june\.md, line 7/),
+      button(tab, "Add comment"),
+    ],
+    sizes: everywhere,
+  },
+  {
+    name: "undo-files",
+    at: at("changed"),
+    async show(tab) {
+      await tab
+        .locator(".talk-bar")
+        .getByRole("button", { name: /^Actions for/ })
+        .click();
+      await tab.getByRole("menuitem", { name: "Undo turn and files…" }).click();
+      await tab.getByRole("dialog").getByText("notes/rounding.md").first().waitFor();
+    },
+    inView: (tab) => [
+      tab.getByRole("radio", { name: "Conversation and files" }),
+      tab.getByRole("heading", { name: "Cannot be taken back" }),
+      tab.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }),
+    ],
+    sizes: usual,
+  },
+  {
     name: "preview",
     at: at("changing"),
     async show(tab) {

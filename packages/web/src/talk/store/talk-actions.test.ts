@@ -27,7 +27,13 @@ function openActions() {
       return Response.json({ code: "nothing_to_undo", status: 409 }, { status: 409 });
     },
   });
-  const view = { showRun: () => {}, showNewest: () => {} };
+  const nothing = (): void => {};
+  const view = {
+    showRun: nothing,
+    showNewest: nothing,
+    showChanges: nothing,
+    askUndo: nothing,
+  };
   const actions = createTalkActions({ client, router, toasts: createToasts() }, id, view);
   return { actions, commands };
 }
@@ -54,12 +60,18 @@ test("what changes the conversation ends a live run first", async () => {
     expect([name, body]).toMatchObject([name, { interrupt: true }]);
 });
 
-test("an undo with files asks the host to put them back too", async () => {
+test("an undo with files asks the host to put them back too, and its redo to bring them again", async () => {
   const { actions, commands } = openActions();
-  actions.undoWithFiles();
+  actions.undoFiles("undo");
+  actions.undoFiles("keep");
+  actions.redoWithFiles();
   await expect
     .poll(() => commands)
-    .toEqual([{ name: "undo", body: { interrupt: true, files: "restore" } }]);
+    .toEqual([
+      { name: "undo", body: { interrupt: true, files: "restore" } },
+      { name: "undo", body: { interrupt: true } },
+      { name: "redo", body: { interrupt: true, files: "restore" } },
+    ]);
 });
 
 test("the version that was chosen by its buttons takes the focus once", () => {

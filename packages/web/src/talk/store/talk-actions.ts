@@ -1,4 +1,4 @@
-import type { ApiError, Result } from "@holdfast/client";
+import { type ApiError, countOtherFiles, type Result } from "@holdfast/client";
 import type {
   ApprovalAnswer,
   InboxItem,
@@ -14,6 +14,7 @@ import { type AppDeps, problemText } from "../../app-context.ts";
 import { hrefOf } from "../../router/routes.ts";
 import { copyText } from "../../ui/copy-and-save.tsx";
 import { strings } from "../../strings/strings.ts";
+import type { TurnChanges } from "../transcript/rows.ts";
 import { createEditRequests, type EditRequests } from "./edit-requests.ts";
 import { createSeenApprovals, type SeenApprovals } from "./seen-approvals.ts";
 
@@ -25,15 +26,21 @@ export interface TalkActions {
   readonly editDrafts: Map<MessageId, string>;
   /** Asks a message again, the last one if it is not named, and of another model if one is. */
   readonly retry: (from?: Seq | null, model?: string) => void;
-  readonly showVersion: (message: MessageId) => void;
+  /** `left`: where it was taken out of view, if it was. Offers its files if others are there. */
+  readonly showVersion: (message: MessageId, left?: Seq) => void;
   /** Whether this version was chosen by its buttons, which then have the focus again. Once. */
   readonly takeFocus: (message: MessageId) => boolean;
   readonly branchAt: (seq: Seq) => void;
   readonly truncateFrom: (seq: Seq) => void;
   readonly undo: () => void;
-  /** Also puts the files back as they were before the turn. A notice in the conversation says which. */
-  readonly undoWithFiles: () => void;
+  /** Asks what of the last turn to undo, with what that would do to its files. */
+  readonly askUndo: () => void;
+  /** A notice in the conversation says which files were put back. */
+  readonly undoFiles: (conversation: "undo" | "keep") => void;
   readonly redo: () => void;
+  /** Brings back files that were undone, and their turn if it was undone with them. */
+  readonly redoWithFiles: () => void;
+  readonly showChanges: (changes: TurnChanges) => void;
   readonly compact: () => void;
   readonly answer: (approvalId: AnsweredApprovalId, reply: ApprovalReply) => Promise<void>;
   readonly stop: (run: RunId) => void;
@@ -47,7 +54,7 @@ export interface TalkActions {
   readonly editRequests: EditRequests;
 }
 
-type ViewActions = Pick<TalkActions, "showRun" | "showNewest">;
+type ViewActions = Pick<TalkActions, "showRun" | "showNewest" | "showChanges" | "askUndo">;
 
 /** For a call, whether it may run, and a rule for further calls or the reason for a no; for a question, the answer. */
 interface ApprovalReply {
@@ -71,7 +78,7 @@ export function useTalk(): TalkActions {
 export function createTalkActions(
   { client, router, toasts }: Pick<AppDeps, "client" | "router" | "toasts">,
   id: SessionId,
-  { showRun, showNewest }: ViewActions,
+  { showRun, showNewest, showChanges, askUndo }: ViewActions,
 ): TalkActions {
   const params = { id };
   let focusedVersion: MessageId | null = null;
@@ -91,15 +98,39 @@ export function createTalkActions(
     return isDone;
   }
 
-  async function redo(files: "keep" | "restore" = "keep"): Promise<void> {
-    const isDone = await report(client.redo({ params, body: { interrupt: true, files } }));
+  async function redo(): Promise<void> {
+    const isDone = await report(client.redo({ params, body: { interrupt: true } }));
     if (isDone) toasts.show(strings.history.redone);
   }
 
-  async function undoWithFiles(): Promise<void> {
-    const body = { interrupt: true, files: "restore" } as const;
-    const again = { label: strings.history.redo, run: () => void redo("restore") };
-    if (await report(client.undo({ params, body }))) toasts.show(strings.history.undone, again);
+  async function redoWithFiles(): Promise<void> {
+    const body = { interrupt: true };
+    const both = await client.redo({ params, body: { ...body, files: "restore" } });
+    // The files alone may have been undone.
+    const isKept = !both.ok && both.error.code === "nothing_to_redo";
+    const result = isKept ? await client.redoFiles({ params, body }) : both;
+    if (result.ok) toasts.show(strings.history.redone);
+    else showError(result.error);
+  }
+
+  async function undoFiles(conversation: "undo" | "keep"): Promise<void> {
+    const body = { interrupt: true };
+    const request =
+      conversation === "undo"
+        ? client.undo({ params, body: { ...body, files: "restore" } })
+        : client.undoFiles({ params, body });
+    const again = { label: strings.history.redo, run: () => void redoWithFiles() };
+    if (await report(request)) toasts.show(strings.history.undone, again);
+  }
+
+  async function showVersion(messageId: MessageId, left: Seq | undefined): Promise<void> {
+    const switchTo = (files: "keep" | "restore") =>
+      report(client.switchAlternative({ params, body: { messageId, interrupt: true, files } }));
+    if (!(await switchTo("keep"))) return;
+    const count = await countOtherFiles(client, id, left);
+    if (count === 0) return;
+    const bring = { label: strings.files.bringOwn, run: () => void switchTo("restore") };
+    toasts.show(strings.files.leftByOther(count), bring);
   }
 
   async function truncate(request: Promise<Result<unknown>>, message: string): Promise<void> {
@@ -128,9 +159,9 @@ export function createTalkActions(
       };
       void reportAndShow(client.retry({ params, body }));
     },
-    showVersion(messageId) {
+    showVersion(messageId, left) {
       focusedVersion = messageId;
-      void report(client.switchAlternative({ params, body: { messageId, interrupt: true } }));
+      void showVersion(messageId, left);
     },
     takeFocus(messageId) {
       const isChosen = focusedVersion === messageId;
@@ -151,8 +182,11 @@ export function createTalkActions(
       ),
     undo: () =>
       void truncate(client.undo({ params, body: { interrupt: true } }), strings.history.undone),
-    undoWithFiles: () => void undoWithFiles(),
+    askUndo,
+    undoFiles: (conversation) => void undoFiles(conversation),
     redo: () => void redo(),
+    redoWithFiles: () => void redoWithFiles(),
+    showChanges,
     compact() {
       void client.compact({ params, body: {} }).then((result) => {
         if (!result.ok) return showError(result.error);

@@ -20,7 +20,7 @@ import { ImageView, FileView } from "./attachment-view.tsx";
 import { HostMessage, hostSourceOf } from "./host-message.tsx";
 import { TurnSources } from "./sources.tsx";
 import { ToolCard } from "./tool-card.tsx";
-import { sameRow, type MessageRow, type Row } from "./rows.ts";
+import { sameRow, type MessageRow, type Row, type TurnChanges } from "./rows.ts";
 
 type AnyMessageRow = MessageRow | Extract<Row, { kind: "live" }>;
 
@@ -64,6 +64,9 @@ export const Message = memo(
         {row.kind === "message" && row.ends && row.live === null && (
           <TurnSources sources={row.sources} />
         )}
+        {row.kind === "message" && row.changed !== null && row.live === null && (
+          <ChangedFiles changes={row.changed} />
+        )}
         {row.kind === "message" && row.ends && !isWaiting(row) && (
           <footer className="message-foot">
             {!edit.isOpen && (
@@ -84,6 +87,17 @@ export const Message = memo(
   },
   (previous, next) => sameRow(previous.row, next.row),
 );
+
+/** Leads to what the turn changed in files. */
+function ChangedFiles({ changes }: { readonly changes: TurnChanges }) {
+  const { showChanges } = useTalk();
+  return (
+    <button type="button" className="button plain" onClick={() => showChanges(changes)}>
+      <Icon name="edit" />
+      {strings.talk.changedFiles}
+    </button>
+  );
+}
 
 /** The edit of a person's message. What was typed is kept while the row is scrolled out of view. */
 function useEdit(entry: MessageEntry | null) {

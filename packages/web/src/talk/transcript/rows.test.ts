@@ -107,6 +107,7 @@ test("a message knows its version, an answer its question, and a new version cha
   expect(question?.version).toEqual({
     number: 2,
     messageIds: versions.map(({ messageId }) => messageId),
+    left: [undefined, undefined],
   });
   expect([reply?.version, reply?.question]).toEqual([null, asked.seq]);
   const [changed] = shownWith([{ messageId: ids.make("message") }]);

@@ -54,12 +54,24 @@ export interface MessageRow {
   readonly question: Seq | null;
   /** For the last answer of a turn: the pages that it links to, or else all that were found and read for it. */
   readonly sources: readonly Source[];
+  /** For the last answer of a turn that changed files: where to read about them. */
+  readonly changed: TurnChanges | null;
+}
+
+export interface TurnChanges {
+  /** How many files its calls changed. A file that several changed counts for each. */
+  readonly count: number;
+  /** Its message, and the last of its entries. */
+  readonly from: Seq;
+  readonly to: Seq;
 }
 
 export interface MessageVersion {
   /** From 1. */
   readonly number: number;
   readonly messageIds: readonly MessageId[];
+  /** Where each was taken out of view, if it was. */
+  readonly left: readonly (Seq | undefined)[];
 }
 
 /** The settled entries as rows, with results at their calls and a heading for each day. */
@@ -91,7 +103,29 @@ export function rowsOf(
       question = row.entry.seq;
     } else rows.push({ ...row, question });
   }
-  return withSources(markEnds(rows));
+  return withChanges(withSources(markEnds(rows)), lastSeqs(entries));
+}
+
+/** For each entry of an agent, the last one before something else is said. */
+function lastSeqs(entries: readonly EntryView[]): (seq: Seq) => Seq {
+  const own = entries.filter((entry) => entry.type === "message");
+  return (seq) => {
+    const next = own.find((entry) => entry.seq > seq && entry.role === "user");
+    const turn = own.filter((entry) => next === undefined || entry.seq < next.seq);
+    return turn.at(-1)?.seq ?? seq;
+  };
+}
+
+/** Counts what the calls of each turn changed, for the row that ends it. */
+function withChanges(rows: readonly Row[], lastOf: (seq: Seq) => Seq): readonly Row[] {
+  let count = 0;
+  return rows.map((row) => {
+    if (row.kind !== "message") return row;
+    if (row.entry.role === "user") count = 0;
+    for (const result of row.results) count += result?.details?.saved?.count ?? 0;
+    if (!row.ends || row.question === null || count === 0) return row;
+    return { ...row, changed: { count, from: row.question, to: lastOf(row.entry.seq) } };
+  });
 }
 
 const maxTurnSources = 20;
@@ -124,7 +158,11 @@ function versionOf(
 ): MessageVersion | null {
   const found = alternativesOf(alternatives, messageId);
   return (
-    found && { number: found.index + 1, messageIds: found.set.map((entry) => entry.messageId) }
+    found && {
+      number: found.index + 1,
+      messageIds: found.set.map((entry) => entry.messageId),
+      left: found.set.map((entry) => entry.left),
+    }
   );
 }
 
@@ -149,6 +187,7 @@ function rowOf(
         version: null,
         question: null,
         sources: [],
+        changed: null,
       };
     case "notice":
       return { kind: "notice", key: entry.noticeId, entry };
@@ -204,8 +243,11 @@ export function sameRow(a: Row, b: Row): boolean {
       a.begins === b.begins &&
       a.ends === b.ends &&
       a.question === b.question &&
+      a.changed?.count === b.changed?.count &&
+      a.changed?.to === b.changed?.to &&
       a.version?.number === b.version?.number &&
       a.version?.messageIds.length === b.version?.messageIds.length &&
+      a.version?.left.every((seq, index) => seq === b.version?.left[index]) !== false &&
       a.results.every((result, index) => result === b.results[index]) &&
       a.sources.length === b.sources.length &&
       a.sources.every((source, index) => source === b.sources[index])
