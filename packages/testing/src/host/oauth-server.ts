@@ -12,7 +12,9 @@ export type OAuthManners =
   | "redirects the metadata"
   | "redirects the token"
   | "never answers"
-  | "registers nobody";
+  | "registers nobody"
+  /** Calls need the scope `write`, which nobody is asked for before. */
+  | "wants more for calls";
 
 export interface OAuthRig {
   readonly origin: string;
@@ -38,6 +40,7 @@ interface Grant {
   readonly redirectUri: string;
   readonly clientId: string;
   readonly resource: string | null;
+  readonly scope: string;
 }
 
 /** `rotation: "never"`: the answer to a refresh has no new refresh token. A refresh token that is spent twice ends all. */
@@ -49,16 +52,24 @@ export async function openOAuthServer({
   readonly rotation?: "always" | "never";
 } = {}): Promise<OAuthRig> {
   const codes = new Map<string, Grant>();
-  const accessTokens = new Set<string>();
+  /** With what each of them allows. */
+  const accessTokens = new Map<string, string>();
   const refreshTokens = new Set<string>();
   const tokenRequests: URLSearchParams[] = [];
   const registered: string[] = [];
   let held: Promise<void> = Promise.resolve();
   const newToken = (): string => randomBytes(24).toString("base64url");
 
-  const mcp: McpHttpRig = await openMcpHttpServer((_message, response) => {
+  const mcp: McpHttpRig = await openMcpHttpServer((message, response) => {
     const sent = mcp.heard.at(-1)?.authorization?.replace(/^Bearer /, "") ?? "";
-    if (accessTokens.has(sent)) return false;
+    const scope = accessTokens.get(sent);
+    const needsMore = manners === "wants more for calls" && message.method === "tools/call";
+    if (scope !== undefined && needsMore && !scope.split(" ").includes("write")) {
+      const more = `Bearer error="insufficient_scope", scope="write", resource_metadata="${origin}/resource"`;
+      response.writeHead(403, { "www-authenticate": more }).end();
+      return true;
+    }
+    if (scope !== undefined) return false;
     const challenge = `Bearer resource_metadata="${origin}/resource", scope="tools"`;
     response.writeHead(401, { "www-authenticate": challenge }).end();
     return true;
@@ -81,9 +92,9 @@ export async function openOAuthServer({
     };
   }
 
-  function issueTokens(): object {
+  function issueTokens(scope = ""): object {
     const access = newToken();
-    accessTokens.add(access);
+    accessTokens.set(access, scope);
     const refresh = newToken();
     if (rotation === "always" || refreshTokens.size === 0) refreshTokens.add(refresh);
     const isNew = refreshTokens.has(refresh);
@@ -106,7 +117,7 @@ export async function openOAuthServer({
       asked.get("client_id") === grant.clientId &&
       asked.get("resource") === grant.resource;
     if (!isProven) return json(response, 400, { error: "invalid_grant" });
-    json(response, 200, issueTokens());
+    json(response, 200, issueTokens(grant.scope));
   }
 
   async function answerRefresh(response: ServerResponse, asked: URLSearchParams): Promise<void> {
@@ -174,6 +185,7 @@ export async function openOAuthServer({
         redirectUri: asked.get("redirect_uri") ?? "",
         clientId: asked.get("client_id") ?? "",
         resource: asked.get("resource"),
+        scope: asked.get("scope") ?? "",
       });
       const back = new URL(asked.get("redirect_uri") ?? "");
       back.searchParams.set("code", code);

@@ -5,7 +5,8 @@ import { formatMoment } from "../ui/format-time.ts";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
 import { SettingsGroup, useHostQuery } from "./settings-group.tsx";
-import { useOpenApprovals } from "./open-approvals.ts";
+import { useNeededSignIns, useOpenApprovals } from "./open-approvals.ts";
+import { hrefOf } from "../router/routes.ts";
 import { SessionLink } from "../sessions/session-link.tsx";
 
 export function Approvals() {
@@ -22,16 +23,25 @@ export function Approvals() {
 /** Open approvals of all conversations. Each is answered in its conversation, where its context is visible. */
 function OpenApprovals() {
   const [query] = useOpenApprovals();
+  const signIns = useNeededSignIns();
   const t = strings.settings;
   return (
     <SettingsGroup title={t.openApprovals} query={query}>
       {({ approvals }) =>
-        approvals.length === 0 ? (
+        approvals.length + signIns.length === 0 ? (
           <p className="quiet">{t.noApprovals}</p>
         ) : (
           <ul className="facts-list">
             {approvals.map((approval) => (
               <OpenApproval key={approval.approvalId} approval={approval} />
+            ))}
+            {signIns.map((name) => (
+              <li key={name}>
+                <span className="fact-text">
+                  <strong>{strings.mcp.needsSignIn(revealInvisible(name))}</strong>
+                </span>
+                <a href={hrefOf({ kind: "settings", section: "mcp" })}>{strings.mcp.place}</a>
+              </li>
             ))}
           </ul>
         )

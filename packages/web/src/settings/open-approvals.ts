@@ -21,6 +21,19 @@ export function useOpenApprovals(): readonly [
   return [query, refetch];
 }
 
+const signInPollMs = 60_000;
+
+/** The MCP servers that wait for a person to sign in. */
+export function useNeededSignIns(): readonly string[] {
+  const { client } = useApp();
+  const [query, refetch] = useHostQuery(() => client.listMcpServers());
+  useInterval(signInPollMs, refetch);
+  if (query.kind !== "loaded") return [];
+  return query.value.servers.flatMap((server) =>
+    server.signIn === "needed" && server.switch !== "off" ? server.name : [],
+  );
+}
+
 /** Calls back a moment after each burst of changes. Returns how to stop. */
 function afterChanges(
   subscribe: (listener: () => void) => () => void,

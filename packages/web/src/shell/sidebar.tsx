@@ -8,7 +8,7 @@ import { SessionList } from "../sessions/session-list.tsx";
 import { preferences } from "../ui/preferences.ts";
 import { EmptyTrash } from "../sessions/empty-trash.tsx";
 import { ShelfMenu } from "../sessions/shelf-menu.tsx";
-import { useOpenApprovals } from "../settings/open-approvals.ts";
+import { useNeededSignIns, useOpenApprovals } from "../settings/open-approvals.ts";
 import { Icon, Logo } from "../ui/icons.tsx";
 import { strings } from "../strings/strings.ts";
 
@@ -131,11 +131,12 @@ export function Sidebar({ open, onNavigate, onPalette }: SidebarProps) {
   );
 }
 
-/** How many calls and questions wait in all conversations; nothing while none does. */
+/** How many calls, questions and sign-ins wait for a person; nothing while none does. */
 function WaitingButton({ onNavigate }: Pick<SidebarProps, "onNavigate">) {
   const { router } = useApp();
   const [query] = useOpenApprovals();
-  const count = query.kind === "loaded" ? query.value.approvals.length : 0;
+  const signIns = useNeededSignIns();
+  const count = (query.kind === "loaded" ? query.value.approvals.length : 0) + signIns.length;
   if (count === 0) return null;
   return (
     <button

@@ -26,6 +26,8 @@ export const mcpStrings = {
     signInLink: (name: string) => `Open the sign-in page of ${name}`,
     signInLead: "It opens in a new tab, and the server is connected when you have finished there.",
     signedIn: "signed in",
+    needsSignIn: (name: string) => `The MCP server ${name} needs you to sign in`,
+    place: "MCP servers",
     signOut: "Sign out",
     signOutNamed: (name: string) => `Sign out of ${name}`,
     signedOut: (name: string) => `Signed out of ${name}. Its tokens were deleted here.`,

@@ -1,4 +1,3 @@
-import type { AuthProvider } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import type { ToolResult, Clock, Random } from "@holdfast/engine";
 import { backoffMs } from "@holdfast/protocol";
@@ -7,7 +6,7 @@ import { type Sdk, connect, type McpConnection, loadSdk } from "./connect.ts";
 import type { Confinement } from "../../sandbox/confinement.ts";
 import type { Redact } from "../../ops/secrets/redact.ts";
 import type { McpServer } from "../../ops/config/mcp-servers.ts";
-import { SignInNeeded } from "./sign-in/sign-ins.ts";
+import { type ServerSignIn, SignInNeeded } from "./sign-in/sign-ins.ts";
 import type { ToolList } from "./tool-list.ts";
 import type { ValueSources } from "./resolve-values.ts";
 
@@ -38,7 +37,14 @@ const notSentCodes: ReadonlySet<string> = new Set([
  * it is not sent again.
  */
 function classifyCallFailure(
-  { ProtocolError, SdkError, SdkErrorCode, SdkHttpError, UrlElicitationRequiredError }: Sdk,
+  {
+    ProtocolError,
+    SdkError,
+    SdkErrorCode,
+    SdkHttpError,
+    UrlElicitationRequiredError,
+    InsufficientScopeError,
+  }: Sdk,
   error: unknown,
 ): CallFailure {
   const message = (error instanceof Error ? error.message : String(error)).slice(
@@ -58,6 +64,9 @@ function classifyCallFailure(
   }
   // The server refused before it did anything.
   if (error instanceof SignInNeeded) return { outcome: "failed", message, isLost: true };
+  // P7: it is not made again by itself, although it could be: a person decides about the permission first.
+  if (error instanceof InsufficientScopeError)
+    return { outcome: "failed", message: scopeMissing(error.requiredScope), isLost: false };
   if (error instanceof ConnectionRefusal) return { outcome: "failed", message, isLost: true };
   if (error instanceof SdkHttpError) {
     const { status } = error;
@@ -86,6 +95,11 @@ function classifyCallFailure(
   return { outcome: isUnsent ? "failed" : "unknown", message, isLost: true };
 }
 
+function scopeMissing(scope: string | undefined): string {
+  const named = scope === undefined ? "" : ` (${scope.slice(0, 200)})`;
+  return `The server did nothing: it needs a permission that nobody has given yet${named}. A person has to sign in again. Call it again after that.`;
+}
+
 const inputNotSupported = "The server asks for something in return, which it is not given here.";
 
 function causeOf(error: unknown): string {
@@ -103,7 +117,7 @@ export interface ManagedServerDeps extends ValueSources {
   readonly clock: Clock;
   readonly random: Random;
   readonly times: ServerTimes;
-  readonly authProvider?: AuthProvider | undefined;
+  readonly authProvider?: ServerSignIn | undefined;
   readonly redact: Redact;
   readonly log: (line: string) => void;
   readonly onTools: () => void;
@@ -129,8 +143,8 @@ export interface ManagedServer {
   readonly firstAttempt: Promise<void>;
   /** The connection once there is one, or `null` after the timeout. */
   connection(withinMs: number, signal: AbortSignal): Promise<McpConnection | null>;
-  /** Classifies a call without a result, and drops a broken connection. */
-  classifyFailure(connection: McpConnection, error: unknown): CallFailure;
+  /** Classifies a call without a result, drops a broken connection, and records what a person has to allow. */
+  classifyFailure(connection: McpConnection, error: unknown): Promise<CallFailure>;
   start(): void;
   restart(): void;
   stop(): Promise<void>;
@@ -186,6 +200,15 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
     if (!isSame) onTools();
   }
 
+  async function noteMissingScope({ InsufficientScopeError }: Sdk, error: unknown): Promise<void> {
+    if (!(error instanceof InsufficientScopeError)) return;
+    const { requiredScope: scope, resourceMetadataUrl } = error;
+    await deps.authProvider?.needScope({
+      ...(scope !== undefined && { scope }),
+      ...(resourceMetadataUrl !== undefined && { metadataUrl: resourceMetadataUrl.href }),
+    });
+  }
+
   async function connectOnce(signal: AbortSignal): Promise<void> {
     state = "starting";
     dropReason = null;
@@ -230,6 +253,7 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
       try {
         await connectOnce(AbortSignal.any([stopping.signal, restarting.signal]));
       } catch (error) {
+        if (sdk !== undefined) await noteMissingScope(sdk, error).catch(() => undefined);
         lastError = errorMessage(error);
       }
       firstAttempt.resolve();
@@ -261,8 +285,9 @@ export function manageServer(deps: ManagedServerDeps): ManagedServer {
       waiters.delete(wake);
       return current;
     },
-    classifyFailure(connection, error) {
+    async classifyFailure(connection, error) {
       if (sdk === undefined) throw new Error("A call failed before the library was loaded.");
+      await noteMissingScope(sdk, error);
       const failure = classifyCallFailure(sdk, error);
       if (failure.isLost && connection === current) void refresh(connection);
       return failure;

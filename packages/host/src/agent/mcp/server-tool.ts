@@ -156,7 +156,7 @@ export function createServerTool(toolDeps: ServerToolDeps, offered: OfferedTool)
         return noted(await readResult({ store, owner }, answered));
       } catch (error) {
         if (signal.aborted) return stopped(isHarmless ? "cancelled" : "unknown");
-        const { outcome, message, pages = [] } = managed.classifyFailure(connection, error);
+        const { outcome, message, pages = [] } = await managed.classifyFailure(connection, error);
         if (pages.length > 0) return noted(await openPages(server, pages, questions));
         if (outcome === "failed") return noted(failed(message));
         return noted({ outcome, output: `${message} Whether ${server} has done it is not known.` });

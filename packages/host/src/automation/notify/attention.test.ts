@@ -1,6 +1,6 @@
 import { aMark, anInput, aRunId, aRunState, aSegment } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
-import type { RunId, RunState } from "@holdfast/protocol";
+import { ids, newEvent, type RunId, type RunState } from "@holdfast/protocol";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, test } from "vitest";
 
@@ -68,4 +68,17 @@ test("failing memory is found after an hour, not before", async () => {
   expect(await find(time.now)).toEqual([]);
   time.now += 61_000;
   expect(await find(time.now)).toEqual(["provider_down"]);
+});
+
+test("a server that needs a sign-in is found by its notice, once, with its run", async () => {
+  const { time, chat, finder, find } = await openFinder();
+  const runId = aRunId();
+  await chat.commit([anInput({ runId }), aRunState(runId, "claimed")]);
+  const noticeId = ids.make("notice");
+  const text = "The MCP server wiki needs you to sign in.";
+  const data = { noticeId, kind: "mcp_sign_in", text };
+  await chat.commit([newEvent(ids.make("event"), "notice.added", data, runId)]);
+  await chat.commit([aRunState(runId, "completed")]);
+  expect(await finder.find(time.now, time.now)).toMatchObject([{ type: "sign_in_needed", runId }]);
+  expect(await find(time.now)).toEqual([]);
 });

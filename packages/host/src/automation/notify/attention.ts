@@ -22,6 +22,7 @@ export const attentionType = z.enum([
   "run_limit",
   "spend_limit",
   "memory_stuck",
+  "sign_in_needed",
 ]);
 export type AttentionType = z.infer<typeof attentionType>;
 
@@ -53,6 +54,7 @@ const instructions: Record<AttentionType, string> = {
   run_paused: "A run was interrupted and waits. Open the session to let it go on.",
   run_limit: "A run has reached a limit. Open the session to go on with it.",
   spend_limit: "A spend limit was reached. Raise it, or wait.",
+  sign_in_needed: "An MCP server needs a sign-in. Open the session, or Settings, MCP servers.",
   memory_stuck: "Completed turns could not be remembered for more than an hour. Look at memory.",
 };
 
@@ -158,8 +160,7 @@ export class AttentionFinder {
       const query = { after: seq.parse(after), upTo: seq.parse(upTo), limit: eventsPerPage };
       const page = await this.#reads.events(this.#owner, id, query);
       if (page === null) return [];
-      for (const event of page.events)
-        if (event.at >= since) found.push(...runEndAttention(id, event));
+      for (const event of page.events) if (event.at >= since) found.push(...attentionIn(id, event));
       const [first] = page.events;
       if (first !== undefined && first.at < since) break;
       upTo = after;
@@ -179,9 +180,16 @@ export class AttentionFinder {
   }
 }
 
-function runEndAttention(session: SessionId, stored: StoredEvent): readonly Attention[] {
+function attentionIn(session: SessionId, stored: StoredEvent): readonly Attention[] {
   const decoded = decodeEvent(stored);
-  if (decoded.kind !== "known" || decoded.event.type !== "run.state") return [];
+  if (decoded.kind !== "known") return [];
+  if (decoded.event.type === "notice.added" && decoded.event.data.kind === "mcp_sign_in") {
+    const { id, at, seq: noticeSeq, runId } = decoded.event;
+    const type = "sign_in_needed";
+    const facts = { id: attentionId(type, id), type, session, at, seq: noticeSeq } as const;
+    return [{ ...facts, ...(runId !== undefined && { runId }) }];
+  }
+  if (decoded.event.type !== "run.state") return [];
   const { id, at, seq: eventSeq, runId, data } = decoded.event;
   const type = attentionTypeOf(data.state, data.cause);
   if (type === null) return [];

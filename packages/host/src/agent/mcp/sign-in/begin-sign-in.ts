@@ -41,7 +41,9 @@ export function clientMetadata(redirectUri: string): OAuthClientMetadata {
 /** Finds the authorisation server, makes this host known to it, and makes the link that a person opens. */
 export async function beginSignIn(deps: BeginSignInDeps): Promise<BegunSignIn> {
   const { sdk, serverUrl, fetchFn, current } = deps;
-  const { scope, metadataUrl } = current.needed ?? (await askForChallenge(deps));
+  const { scope: needed, metadataUrl } = current.needed ?? (await askForChallenge(deps));
+  // A wider sign-in keeps what the narrower one allowed.
+  const scope = sdk.computeScopeUnion(current.tokens?.scope, needed);
   const provider = createProvider(deps);
   const result = await sdk.auth(provider, {
     serverUrl,
@@ -54,7 +56,13 @@ export async function beginSignIn(deps: BeginSignInDeps): Promise<BegunSignIn> {
     throw new SignInFailure(
       "The server does not ask for a sign-in. Its tools can be used without one.",
     );
-  return provider.begun();
+  const begun = provider.begun();
+  return { ...begun, pending: { ...begun.pending, ...scopeAskedBy(begun.link) } };
+}
+
+function scopeAskedBy(link: string): Pick<PendingSignIn, "scope"> {
+  const scope = new URL(link).searchParams.get("scope");
+  return scope === null ? {} : { scope };
 }
 
 /** A server that this process has not tried yet says where to sign in when it is asked for anything. */

@@ -32,6 +32,8 @@ const pending = z.object({
   metadata,
   client,
   resource: z.string().optional(),
+  /** What was asked for: an answer without a scope grants all of it. */
+  scope: z.string().optional(),
   until: z.int(),
 });
 export type PendingSignIn = z.infer<typeof pending>;
@@ -57,7 +59,7 @@ const signIn = z.object({
   clients: z.array(client),
   pending: z.array(pending),
   tokens: tokens.nullable(),
-  /** Set while the server refuses to work without a sign-in. */
+  /** Set while the server refuses to work without a sign-in, or, with tokens, while a call needs more than they allow. */
   needed: z.object({ scope: z.string().optional(), metadataUrl: z.string().optional() }).nullable(),
   /** Opens the sign-in without the page, for a link in a message. */
   ticket: z.object({ id: z.string(), until: z.int() }).nullable(),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "@holdfast/engine";
-import { ownerId } from "@holdfast/protocol";
+import { ids, ownerId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 import { databases } from "@holdfast/testing/databases/databases";
 import { openOAuthServer, type OAuthManners } from "@holdfast/testing/host/oauth-server";
@@ -70,6 +70,14 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
         finish: (back: URL) => signIns.finish(back.searchParams, (name) => mcp.signInUrl(name)),
         token: () => signIns.providerFor("wiki", server.mcp.url).token(),
         state: () => mcp.state("wiki"),
+        async call(name: string) {
+          const tool = (await mcp.tools()).tools.get(name);
+          if (tool === undefined) throw new Error(`There is no ${name}.`);
+          const [session, runId, callId] = [ids.make("session"), ids.make("run"), ids.make("call")];
+          const asked = { owner: ownerId.parse("owner"), session, runId, callId, input: {} };
+          const signal = new AbortController().signal;
+          return tool.run(asked, { signal, write: () => undefined });
+        },
         wait: (ms: number) => void (time += ms),
         /** Sees what other hosts have stored. */
         async look() {
@@ -217,6 +225,29 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     await expect.poll(() => next.state()?.signIn).toBe("needed");
     await signIn(next, server);
     expect(server.registered).toEqual(["Holdfast"]);
+  });
+
+  test("[P7] a call that needs a wider permission fails, keeps the tokens, and asks for what is missing", async () => {
+    const server = await openServer({ manners: "wants more for calls" });
+    const openHost = await openHosts(server);
+    const [here, there] = [await openHost(), await openHost()];
+    await signIn(here, server);
+    const old = await here.token();
+    const refused = await here.call("wiki__answer");
+    expect(refused.outcome).toBe("failed");
+    expect(refused.output).toContain("needs a permission that nobody has given yet (write)");
+    expect(server.mcp.calls).toEqual(["answer"]);
+    expect([here.state()?.signIn, await here.token()]).toEqual(["needed", old]);
+    // The tools stay, for whatever the old permission covers, and other hosts know.
+    expect([...(await here.mcp.tools()).tools.keys()]).toContain("wiki__answer");
+    await there.look();
+    expect(there.state()?.signIn).toBe("needed");
+    const link = new URL(await linkOf(there));
+    expect(link.searchParams.get("scope")?.split(" ").toSorted()).toEqual(["tools", "write"]);
+    expect(await there.finish(server.allow(link.href))).toMatchObject({ status: "signed in" });
+    await expect.poll(() => there.state()).toMatchObject({ state: "ready", signIn: "done" });
+    expect(await there.call("wiki__answer")).toMatchObject({ outcome: "ok" });
+    expect(server.mcp.calls).toEqual(["answer", "answer"]);
   });
 
   test.each<[OAuthManners, RegExp]>([

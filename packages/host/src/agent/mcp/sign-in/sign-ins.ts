@@ -44,11 +44,16 @@ export interface GivenClient {
   readonly secret?: string | undefined;
 }
 
+export interface ServerSignIn extends AuthProvider {
+  /** The server refused a call, because what a person has allowed does not include it. */
+  needScope(missing: NonNullable<SignIn["needed"]>): Promise<void>;
+}
+
 /** Signing in to MCP servers with OAuth 2.1. */
 export interface SignIns {
   state(name: string, url: string): SignInState;
   /** For a server's transport: adds the token, and refreshes it when it is refused or has expired. */
-  providerFor(name: string, url: string): AuthProvider;
+  providerFor(name: string, url: string): ServerSignIn;
   begin(name: string, url: string, given?: GivenClient): Promise<BegunResult>;
   /** What the browser brings back from the authorisation server. */
   finish(answer: URLSearchParams, urlOf: (name: string) => string | null): Promise<FinishedResult>;
@@ -138,7 +143,8 @@ export function createSignIns(deps: SignInsDeps): SignIns {
   return {
     state(name, url) {
       const { tokens, needed } = rows.read(name, url);
-      return tokens !== null ? "done" : needed !== null ? "needed" : "none";
+      if (needed !== null) return "needed";
+      return tokens === null ? "none" : "done";
     },
     providerFor(name, url) {
       watch(name, url);
@@ -162,6 +168,17 @@ export function createSignIns(deps: SignInsDeps): SignIns {
             if (refreshed !== null) return;
           }
           await needSignIn(name, url, { response, sent });
+        },
+        async needScope(missing) {
+          await rows.reload();
+          // Known, or somebody has allowed it meanwhile.
+          const isSettled = ({ tokens, needed }: SignIn): boolean =>
+            JSON.stringify(needed) === JSON.stringify(missing) ||
+            allows(tokens?.scope, missing.scope);
+          if (isSettled(rows.read(name, url))) return;
+          await change(name, url, (found) =>
+            isSettled(found) ? undefined : { ...found, needed: missing },
+          );
         },
       };
     },
@@ -245,7 +262,9 @@ export function createSignIns(deps: SignInsDeps): SignIns {
           });
           const grant = newSecret();
           const about = { grant, metadata, client, ...(resource !== undefined && { resource }) };
-          const tokens = storedTokens(about, granted, now());
+          const { scope = taken.scope } = granted;
+          const answered = { ...granted, ...(scope !== undefined && { scope }) };
+          const tokens = storedTokens(about, answered, now());
           await change(name, url, (current) => ({
             ...current,
             tokens,
@@ -314,6 +333,12 @@ export function createSignIns(deps: SignInsDeps): SignIns {
     });
     return taken;
   }
+}
+
+function allows(granted: string | undefined, wanted: string | undefined): boolean {
+  if (granted === undefined || wanted === undefined) return false;
+  const scopes = new Set(granted.split(" "));
+  return wanted.split(" ").every((scope) => scopes.has(scope));
 }
 
 function isStoreTrouble(error: unknown): boolean {
