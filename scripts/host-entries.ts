@@ -1,11 +1,12 @@
 /**
  * The entry points of processes and threads: the command line, the supervisor of background processes, the search
- * thread, the store's threads, and the process that probes the file system.
+ * thread, the process that reads what is imported, the store's threads, and the process that probes the file system.
  */
 export const hostEntries = {
   main: "packages/host/src/main.ts",
   minder: "packages/host/src/automation/processes/minder.ts",
   "search-worker": "packages/host/src/agent/tools/search-worker.ts",
+  "source-process": "packages/host/src/ops/import/source-process.ts",
   writer: "packages/store/src/sqlite/threads/writer.ts",
   reader: "packages/store/src/sqlite/threads/reader.ts",
   search: "packages/store/src/sqlite/threads/search.ts",

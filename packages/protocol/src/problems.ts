@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { accessProblems } from "./util/access-problems.ts";
 import { gatewayProblems } from "./util/gateway-problems.ts";
+import { importProblems } from "./util/import-problems.ts";
 import { mcpProblems } from "./util/mcp-problems.ts";
 import { memoryProblems } from "./util/memory-problems.ts";
 
@@ -233,11 +234,7 @@ export const problemKinds = {
     title: "The session is in the trash.",
     next: "Restore it first.",
   },
-  import_refused: {
-    status: 422,
-    title: "This document cannot be imported.",
-    next: "Correct the lines listed in `errors`. Nothing was imported.",
-  },
+  ...importProblems,
   export_unsupported: {
     status: 409,
     title: "This host has no key for signing an audit export.",

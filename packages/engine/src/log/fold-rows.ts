@@ -208,13 +208,13 @@ export function laneRowOf(event: KnownEvent, session: SessionRow): LaneRow | und
 export function usageRowOf(event: KnownEvent, session: SessionRow): UsageRow | undefined {
   if (event.type !== "usage.recorded") return undefined;
   const { model, input, output, cacheRead = 0, cacheWrite = 0, costMicros = 0 } = event.data;
-  const { profile } = event.data;
+  const { profile, usedAt = event.at } = event.data;
   return {
     session: session.id,
     seq: event.seq,
     runId: event.runId ?? null,
     owner: session.owner,
-    at: event.at,
+    at: usedAt,
     model: columnText(model),
     input,
     output,

@@ -84,6 +84,18 @@ export function launchSupervisor(command: PlainCommand): ChildProcess {
   return spawn(program, args, { ...options(command), stdio });
 }
 
+/** A process of the host's own code that reads files for it, and ends with it. It sends values over its channel. */
+export function launchReader(command: PlainCommand): ChildProcess {
+  const [program, ...args] = command.argv;
+  const stdio = withoutInherited<["ignore", "ignore", "pipe", "ipc"]>([
+    "ignore",
+    "ignore",
+    "pipe",
+    "ipc",
+  ]);
+  return spawn(program, args, { ...options(command), stdio, serialization: "advanced" });
+}
+
 /** A host that outlives the command that starts it. Its errors go to an open file. */
 export function launchHost(command: PlainCommand, errorFile: number): ChildProcess {
   const [program, ...args] = command.argv;

@@ -281,6 +281,8 @@ export const runEvents = [
       costMicros: z.int().nonnegative().optional(),
       /** The rights profile that it was spent under, if its rights are limited. */
       profile: z.string().min(1).max(1_000).optional(),
+      /** When it was used, if that was elsewhere. */
+      usedAt: z.int().nonnegative().optional(),
     }),
   ),
   defineEvent(
@@ -388,8 +390,5 @@ export function pendingRecoveryIn(details: unknown): z.infer<typeof recoveryDeta
 }
 
 /** The kinds of notices that wait for something that may never come, until a person stops it. */
-export const waitingNoticeKinds: ReadonlySet<string> = new Set([
-  "recovering",
-  "host_away",
-  "memory_waiting",
-]);
+const waitingKinds = ["recovering", "host_away", "memory_waiting"];
+export const waitingNoticeKinds: ReadonlySet<string> = new Set(waitingKinds);

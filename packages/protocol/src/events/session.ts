@@ -113,12 +113,20 @@ export const childBrief = z.looseObject({
 });
 export type ChildBrief = z.infer<typeof childBrief>;
 
+/** When an imported conversation began and when something was last said in it, in milliseconds. */
+const importedTimes = z.looseObject({
+  from: z.int().nonnegative().optional(),
+  to: z.int().nonnegative().optional(),
+});
+
 export const sessionEvents = [
   defineEvent(
     "session.created",
     1,
     "meta",
     sessionSettings.extend({
+      /** It keeps the times that it had where it came from. */
+      imported: importedTimes.optional(),
       /** A branch reads everything below its start from the log it left. */
       origin: z.looseObject({ sessionId, seq }).optional(),
       ranges: z.array(seqRange).optional(),
@@ -128,7 +136,12 @@ export const sessionEvents = [
       preview: visibleAfter.preview.optional(),
     }),
   ),
-  defineEvent("session.changed", 1, "meta", sessionSettings),
+  defineEvent(
+    "session.changed",
+    1,
+    "meta",
+    sessionSettings.extend({ imported: importedTimes.optional() }),
+  ),
   defineEvent("session.trashed", 1, "meta", z.looseObject({})),
   defineEvent("session.restored", 1, "meta", z.looseObject({})),
   // The log of an older version becomes verifiable from here on, and what came before is hashed as a whole.

@@ -80,7 +80,7 @@ function changesOf(facts: SessionFacts, event: KnownEvent): Changes {
     case "session.created":
       return creationChanges(facts, event.data, event.at);
     case "session.changed":
-      return settingsChanges(facts, event.data);
+      return { ...settingsChanges(facts, event.data), ...importedChanges(facts, event.data) };
     case "session.trashed":
       return { trashedAt: event.at };
     case "session.restored":
@@ -129,9 +129,21 @@ function creationChanges(
     ...(data.origin && { origin: data.origin }),
     ...(data.messageCount !== undefined && { messageCount: data.messageCount }),
     ...(data.preview !== undefined && { preview: previewOf(data.preview) }),
-    createdAt: at,
-    activityAt: at,
-    sortAt: at,
+    createdAt: data.imported?.from ?? at,
+    activityAt: data.imported?.to ?? at,
+    sortAt: data.imported?.to ?? at,
+  };
+}
+
+/** More was imported into it: the list shows when that was said. */
+function importedChanges(
+  { activityAt, sortAt }: SessionFacts,
+  { imported }: EventData<"session.changed">,
+): Changes {
+  if (imported?.to === undefined) return {};
+  return {
+    activityAt: Math.max(activityAt, imported.to),
+    sortAt: Math.max(sortAt, imported.to),
   };
 }
 

@@ -26,6 +26,51 @@ const fsckView = z.looseObject({
   spills: count.optional(),
 });
 
+/** What an import takes; without a choice, everything but secrets. */
+export const importKinds = [
+  "sessions",
+  "projects",
+  "personas",
+  "memory",
+  "skills",
+  "schedules",
+  "mcp",
+  "secrets",
+] as const;
+export type ImportKind = (typeof importKinds)[number];
+
+const counts = z.record(z.string(), count);
+
+const importView = z.looseObject({
+  id: z.string(),
+  state: z.enum(["running", "done", "failed"]),
+  /** The program that the data is from. */
+  source: z.string(),
+  path: z.string(),
+  /** Nothing was written: it only says what would be taken. */
+  dryRun: z.boolean(),
+  startedAt: count,
+  endedAt: count.nullable(),
+  /** Why it ended early. What was taken stays, and the same import again goes on from there. */
+  failure: z.string().nullable(),
+  /** The report's file on the host, once there is one. */
+  report: z.string().nullable(),
+  /** How many of each kind were taken, merged, recovered, known, extended, skipped or failed. */
+  items: z.record(z.string(), counts),
+  /** What else is worth knowing, by code and outcome. */
+  findings: z.record(z.string(), counts),
+  /** Messages by role: as read, and as they are stored here. */
+  before: counts,
+  after: counts,
+  /** Texts whose hashes were compared, and how many were not the same. */
+  texts: count,
+  differs: count,
+});
+export type ImportView = z.infer<typeof importView>;
+
+const oneImport = z.looseObject({ import: importView });
+const importParams = z.strictObject({ id: z.string().regex(/^[\w-]{1,100}$/) });
+
 /** Export, import and backup of a whole host, and its integrity check. */
 export const transferRoutes = {
   importSessions: defineRoute({
@@ -60,6 +105,69 @@ export const transferRoutes = {
     },
     problems: ["import_refused", "blob_not_found", "session_exists"],
     repeat: "key",
+  }),
+  startImport: defineRoute({
+    method: "POST",
+    path: "/api/imports",
+    summary: "Begin to take in the data of another program from a folder on the host's machine",
+    access: "principal",
+    headers: idempotencyHeader,
+    body: z.strictObject({
+      source: z.enum(["hermes"]),
+      path: z.string().min(1).max(4_096),
+      mode: z.enum(["write", "dry"]).optional(),
+      only: z.array(z.enum(importKinds)).max(importKinds.length).optional(),
+      profile: z.string().min(1).max(200).optional(),
+      /** Keys are taken only on an explicit yes, and stored encrypted. */
+      secrets: z.enum(["taken", "left"]).optional(),
+    }),
+    example: { source: "hermes", path: "/home/ada/.hermes", mode: "dry" },
+    answer: { media: "json", status: 202, schema: oneImport },
+    problems: ["import_source_missing", "import_running", "backup_unsupported"],
+    repeat: "key",
+  }),
+  listImports: defineRoute({
+    method: "GET",
+    path: "/api/imports",
+    summary: "The imports of this home, newest first",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ imports: z.array(importView) }),
+    },
+    problems: [],
+    repeat: "safe",
+  }),
+  readImport: defineRoute({
+    method: "GET",
+    path: "/api/imports/:id",
+    summary: "How far an import is, or what came of it",
+    access: "principal",
+    params: importParams,
+    answer: { media: "json", status: 200, schema: oneImport },
+    problems: ["import_not_found"],
+    repeat: "safe",
+  }),
+  readImportReport: defineRoute({
+    method: "GET",
+    path: "/api/imports/:id/report",
+    summary: "An import's report: every item, and the hash of every text before and after",
+    access: "principal",
+    params: importParams,
+    answer: { media: "text", status: 200 },
+    problems: ["import_not_found"],
+    repeat: "safe",
+  }),
+  stopImport: defineRoute({
+    method: "DELETE",
+    path: "/api/imports/:id",
+    summary: "Stop an import; what was taken stays, and the same import again goes on from there",
+    access: "principal",
+    params: importParams,
+    answer: { media: "json", status: 200, schema: oneImport },
+    problems: ["import_not_found"],
+    repeat: "safe",
   }),
   backup: defineRoute({
     method: "POST",

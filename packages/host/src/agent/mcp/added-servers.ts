@@ -26,7 +26,11 @@ export interface AddedServer {
 export interface AddedServers {
   list(): ReadonlyMap<string, AddedServer>;
   /** Rejects with `SecretsLocked` or a `StoreFailure`, like the other changes. */
-  put(name: string, server: McpServer): Promise<"kept" | "too many" | "too large">;
+  put(
+    name: string,
+    server: McpServer,
+    to?: AddedServer["switch"],
+  ): Promise<"kept" | "too many" | "too large">;
   /** Returns whether there is such a server. */
   turn(name: string, to: AddedServer["switch"]): Promise<boolean>;
   /** Returns whether there was one. */
@@ -68,8 +72,8 @@ export function openAddedServers(rows: Rows): AddedServers {
   read();
   return {
     list: () => known,
-    async put(name, server) {
-      const text = encode({ server, switch: "on" });
+    async put(name, server, to = "on") {
+      const text = encode({ server, switch: to });
       if (Buffer.byteLength(text) > maxTextLength) return "too large";
       if (!mcpServerName.safeParse(name).success)
         throw new Error("The name of an MCP server was not checked.");

@@ -93,19 +93,19 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   export: {
     summary: summaries.export,
-    load: async () => (await import("./transfer.ts")).exportCommand,
+    load: async () => (await import("./transfer/transfer.ts")).exportCommand,
   },
   import: {
     summary: summaries.import,
-    load: async () => (await import("./transfer.ts")).importCommand,
+    load: async () => (await import("./transfer/transfer.ts")).importCommand,
   },
   backup: {
     summary: summaries.backup,
-    load: async () => (await import("./transfer.ts")).backup,
+    load: async () => (await import("./transfer/transfer.ts")).backup,
   },
   restore: {
     summary: summaries.restore,
-    load: async () => (await import("./transfer.ts")).restore,
+    load: async () => (await import("./transfer/transfer.ts")).restore,
   },
   config: {
     summary: summaries.config,

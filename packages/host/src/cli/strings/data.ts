@@ -32,9 +32,55 @@ export const transferStrings = {
   },
   import: {
     about:
-      "Reads a session that was exported as JSON. It gets an id of its own here; importing the same document again finds the same session.",
-    examples: { file: "the conversation keeps the dates that it had" },
+      "Reads a session that was exported as JSON, or everything in a hermes home: sessions, projects, personas, memory, skills, schedules and MCP servers. Importing the same again takes nothing twice and picks up what is new; the other program's files are never changed.",
+    flags: {
+      dryRun: "say what would be taken, and write nothing",
+      only: "only these, with commas: sessions, projects, personas, memory, skills, schedules, mcp, secrets",
+      profile: "only this profile; default is the home itself",
+      secrets: "take keys, too; they are stored encrypted",
+      all: "report: also what was taken without a remark",
+      json: "report: each item as a line of JSON",
+    },
+    examples: {
+      file: "the conversation keeps the dates that it had",
+      dryRun: "what would come along",
+      hermes: "take it; hermes may be running",
+      report: "what came of the last import",
+    },
     fileMissing: "Name the file: holdfast import garden.json",
+    badKind: (kind: string, kinds: string) =>
+      `--only takes ${kinds}, with commas between them; "${kind}" is none of them.`,
+    homeMissing: (paths: string) =>
+      `There is no hermes home at ${paths}. Name its folder: holdfast import hermes <folder>`,
+    progress: (sessions: number, messages: number) =>
+      `${formatNumber(sessions)} sessions, ${formatNumber(messages)} messages …`,
+    items: (name: string, outcomes: string) => `${name}: ${outcomes}`,
+    outcome: (count: number, outcome: string) => `${formatNumber(count)} ${outcome}`,
+    kinds: {
+      session: "Sessions",
+      project: "Projects",
+      persona: "Personas",
+      fact: "Facts",
+      skill: "Skills (off)",
+      schedule: "Schedules (off)",
+      mcp_server: "MCP servers (off)",
+      secret: "Secrets",
+    } as Readonly<Record<string, string>>,
+    messages: (role: string, before: number, after: number) =>
+      `  ${role}: ${formatNumber(before)} there, ${formatNumber(after)} here`,
+    messagesHeading: "Messages",
+    proven: (texts: number) =>
+      `The hashes of all ${formatNumber(texts)} texts are the same here as there.`,
+    differing: (count: number, texts: number) =>
+      `${formatNumber(count)} of ${formatNumber(texts)} texts are not the same here as there: see the report.`,
+    findings: (outcomes: string) => `Remarks: ${outcomes}. holdfast import report lists them.`,
+    dry: "This was a dry run: nothing was written.",
+    report: (path: string) => `Report: ${path}`,
+    stopped: (reason: string) =>
+      `The import ended early: ${reason} What was taken stays; the same command goes on from there.`,
+    noReport:
+      "There was no import yet. To see what one would take: holdfast import hermes --dry-run",
+    reportHead: (source: string, path: string, time: string) => `${source}, ${path}, ${time}`,
     notExported: (file: string | undefined) =>
       `${file ?? "The input"} is not a session that was exported as JSON. To make one: holdfast export <session> --format json`,
     unreadable: (path: string, code: string) => `${path} cannot be read (${code}).`,

@@ -17,6 +17,7 @@ import { processRoutes, scheduleRoutes } from "./automation.ts";
 import { rightsRoutes } from "../../rights/rights-routes.ts";
 import { searchRoutes } from "./session-list.ts";
 import { sessionRoutes, trashRoutes } from "./sessions.ts";
+import { importRoutes } from "../../ops/import/import-routes.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { fileUndoRoutes } from "../../agent/snapshots/file-undo-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";
@@ -55,6 +56,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...eventRoutes(deps),
     ...accessRoutes(deps),
     ...transferRoutes(deps),
+    ...importRoutes(deps),
     ...fsckRoutes(deps),
     ...mcpRoutes(deps),
     ...apiDocsRoutes(deps),

@@ -152,7 +152,10 @@ export function transferRoutes(deps: ApiDeps): Route[] {
 }
 
 /** A document that cannot be finished is cut off, so that nobody takes half of it for the whole. */
-function streamFrom(chunks: AsyncGenerator<string>, abort: () => void): ReadableStream<Uint8Array> {
+export function streamFrom(
+  chunks: AsyncGenerator<string>,
+  abort: () => void,
+): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {

@@ -2,13 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { findSessions, describeError } from "@holdfast/client";
 import { jsonObject } from "@holdfast/protocol";
-import { readConfig } from "../../ops/config/read-config.ts";
-import { systemCode } from "../../util/outcome.ts";
-import { restoreBackup } from "../../ops/transfer/backup.ts";
-import { type Command, exit, type Terminal, textFlag, isPiped, readAll } from "../command.ts";
-import { withHost } from "../connection/connect.ts";
-import { cleanLine, cleanText } from "../screen/text.ts";
-import { transferStrings as texts } from "../strings/data.ts";
+import { readConfig } from "../../../ops/config/read-config.ts";
+import { systemCode } from "../../../util/outcome.ts";
+import { restoreBackup } from "../../../ops/transfer/backup.ts";
+import { type Command, exit, type Terminal, textFlag, isPiped, readAll } from "../../command.ts";
+import { withHost } from "../../connection/connect.ts";
+import { cleanLine, cleanText } from "../../screen/text.ts";
+import { transferStrings as texts } from "../../strings/data.ts";
 
 function fail(terminal: Terminal, sentence: string, code: number = exit.failed): number {
   terminal.printError(sentence);
@@ -75,12 +75,30 @@ function writeNewFile(text: string, path: string | undefined, terminal: Terminal
 }
 
 export const importCommand: Command = {
-  usage: ["import <file>", "import < file"],
+  usage: ["import <file>", "import < file", "import hermes [folder]", "import report [import]"],
   about: texts.import.about,
-  examples: [["holdfast import garden.json", texts.import.examples.file]],
+  flags: {
+    "dry-run": { type: "boolean", about: texts.import.flags.dryRun },
+    only: { type: "string", value: "kinds", about: texts.import.flags.only },
+    profile: { type: "string", value: "name", about: texts.import.flags.profile },
+    secrets: { type: "boolean", about: texts.import.flags.secrets },
+    all: { type: "boolean", about: texts.import.flags.all },
+    json: { type: "boolean", about: texts.import.flags.json },
+  },
+  examples: [
+    ["holdfast import garden.json", texts.import.examples.file],
+    ["holdfast import hermes --dry-run", texts.import.examples.dryRun],
+    ["holdfast import hermes ~/.hermes", texts.import.examples.hermes],
+    ["holdfast import report", texts.import.examples.report],
+  ],
   settings: "reach",
   async run(given, terminal) {
     const [file] = given.words;
+    // A file of this name is ./hermes.
+    if (file === "hermes" || file === "report") {
+      const { importHome, showReport } = await import("./import-home.ts");
+      return file === "hermes" ? importHome(given, terminal) : showReport(given, terminal);
+    }
     if (file === undefined && !isPiped(terminal.input) && terminal.input.isTTY === true)
       return fail(terminal, texts.import.fileMissing, exit.misuse);
     const read = await readText(file, terminal);

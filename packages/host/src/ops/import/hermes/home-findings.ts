@@ -1,0 +1,95 @@
+import { z } from "zod";
+
+import type { Conversation } from "./conversations.ts";
+import type { HermesDatabase } from "./database.ts";
+import type { Report } from "./folder.ts";
+import { text } from "./json.ts";
+import type { PageFolder } from "./page-files.ts";
+import type { Sidecar } from "./sidecar.ts";
+
+/** Sessions in which nothing was ever said aren't taken. */
+export function reportGhost(
+  { segments, rows }: Conversation,
+  sidecar: Sidecar | null,
+  report: Report,
+): void {
+  for (const session of segments)
+    report({
+      code: "ghost",
+      outcome: "skipped",
+      path: rows.length > 0 ? "state.db" : (sidecar?.path ?? "webui/sessions"),
+      session,
+      text: "Nothing was ever said in it.",
+    });
+}
+
+/** What a person deleted isn't brought back. */
+export function reportDeleted(session: string, rows: number, report: Report): void {
+  report({
+    code: "deleted",
+    outcome: "deleted",
+    path: "webui/sessions/_deleted_webui_sessions.json",
+    session,
+    text:
+      rows === 0
+        ? "It was deleted on the page."
+        : `It was deleted on the page; ${rows} of its rows are still in the database, and aren't brought back.`,
+  });
+}
+
+/** The page's index is a cache, wrong in both directions. */
+export function reportIndex(
+  page: PageFolder | null,
+  known: ReadonlySet<string>,
+  sidecars: ReadonlyMap<string, Sidecar>,
+  report: Report,
+): void {
+  if (page === null || page.indexed.size === 0) return;
+  const path = "webui/sessions/_index.json";
+  for (const session of sidecars.keys())
+    if (!page.indexed.has(session))
+      report({
+        code: "index_lacks_session",
+        outcome: "note",
+        path,
+        session,
+        text: "The page's index doesn't name this session; its file was read.",
+      });
+  for (const session of page.indexed)
+    if (page.files.get(session)?.sidecar !== true && !page.deleted.has(session))
+      report({
+        code: "index_names_missing_session",
+        outcome: "note",
+        path,
+        session,
+        text: known.has(session)
+          ? "The page's index names it, and its file is gone: the other stores have it."
+          : "The page's index names it, and nothing of it is left.",
+      });
+}
+
+/** Tables of the database without a place here. */
+export function reportTables(database: HermesDatabase | null, report: Report): void {
+  const lock = z.object({ session_id: text });
+  for (const row of database?.table("compression_locks") ?? [])
+    report({
+      code: "leftover",
+      outcome: "note",
+      path: "state.db",
+      session: lock.safeParse(row).data?.session_id ?? undefined,
+      text: "A lock of a compression that died. It means nothing here.",
+    });
+  const goal = z.object({ key: z.string(), value: text });
+  for (const row of database?.table("state_meta") ?? []) {
+    const read = goal.safeParse(row).data;
+    if (read?.key.startsWith("goal:") !== true) continue;
+    report({
+      code: "not_supported",
+      outcome: "skipped",
+      path: "state.db",
+      session: read.key.slice("goal:".length),
+      text: "A goal of the session has no place here.",
+      bytes: Buffer.from(read.value ?? ""),
+    });
+  }
+}

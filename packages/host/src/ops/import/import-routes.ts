@@ -1,0 +1,155 @@
+import { randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { StoreFailure } from "@holdfast/engine";
+import type { ImportView, OwnerId } from "@holdfast/protocol";
+import type { Context } from "hono";
+
+import type { ApiDeps } from "../../server/api/deps.ts";
+import { answer, type Call, mountCall, mountStream, problem } from "../../server/api/endpoint.ts";
+import { streamFrom } from "../../server/api/transfer.ts";
+import type { HostEnv, Route } from "../../server/http/routing.ts";
+import { childSource } from "./child-source.ts";
+import { listReports, readReportSummary, type ReportTotals } from "./report.ts";
+import { runImport } from "./run-import.ts";
+
+const importsFolder = "imports";
+const maxListed = 50;
+const noTotals = { items: {}, findings: {}, before: {}, after: {}, texts: 0, differs: 0 };
+
+interface RunningImport {
+  view: ImportView;
+  readonly stop: AbortController;
+}
+
+/** One import at a time, as a job; its report is a file in the home. */
+export function importRoutes(deps: ApiDeps): Route[] {
+  const { home } = deps;
+  let running: RunningImport | undefined;
+
+  async function start({ owner, body }: Call<"startImport">) {
+    if (home === undefined) return problem("backup_unsupported");
+    if (running?.view.state === "running") return problem("import_running");
+    const info = await stat(body.path).catch(() => null);
+    if (info?.isDirectory() !== true) return problem("import_source_missing");
+    const startedAt = await deps.log.store.now();
+    const name = new Date(startedAt).toISOString().replaceAll(/[:.]/g, "-");
+    const view: ImportView = {
+      id: `${body.source}-${name}-${randomBytes(2).toString("hex")}`,
+      state: "running",
+      source: body.source,
+      path: body.path,
+      dryRun: body.mode === "dry",
+      startedAt,
+      endedAt: null,
+      failure: null,
+      report: null,
+      ...noTotals,
+    };
+    const job = { view, stop: new AbortController() };
+    running = job;
+    void run(owner, job, body, home);
+    return answer({ import: job.view });
+  }
+
+  async function run(
+    owner: OwnerId,
+    job: RunningImport,
+    body: Call<"startImport">["body"],
+    folder: string,
+  ): Promise<void> {
+    const { log, facts, personas, secrets, addedServers } = deps;
+    const { id, startedAt } = job.view;
+    const signal = AbortSignal.any([deps.stopping, job.stop.signal]);
+    const scratch = join(folder, importsFolder, `.${id}`);
+    const { only = [], secrets: keys = "left", mode = "write", path, profile } = body;
+    const request = { source: body.source, path, scratch, only, secrets: keys, now: startedAt };
+    try {
+      const finished = await runImport(
+        { log, owner, home: folder, facts, personas, secrets, addedServers, mode },
+        {
+          id,
+          source: childSource({ ...request, ...(profile !== undefined && { profile }) }, signal),
+          path,
+          folder: join(folder, importsFolder),
+          startedAt,
+          now: Date.now,
+          signal,
+          onProgress: (totals) => void (job.view = withTotals(job.view, totals)),
+        },
+      );
+      const { reportPath: report, totals, failure } = finished;
+      const state = failure === null ? "done" : "failed";
+      job.view = { ...withTotals(job.view, totals), state, failure, report, endedAt: Date.now() };
+    } catch (error) {
+      const failure =
+        error instanceof StoreFailure ? error.message : "It failed. The host's log says why.";
+      if (!(error instanceof StoreFailure) && !signal.aborted) deps.report(asError(error));
+      job.view = { ...job.view, state: "failed", failure, endedAt: Date.now() };
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
+    }
+  }
+
+  async function find(id: string): Promise<ImportView | null> {
+    if (running?.view.id === id) return running.view;
+    if (home === undefined) return null;
+    const folder = join(home, importsFolder);
+    const stored = await readReportSummary(folder, id);
+    if (stored === null) return null;
+    const { head, totals } = stored;
+    const { state = "failed", endedAt = null, failure = null } = totals;
+    const { source, path, dryRun, startedAt } = head;
+    const file = join(folder, `${id}.json`);
+    const about = { id, source, path, dryRun, startedAt, state, endedAt, failure, report: file };
+    return withTotals({ ...about, ...noTotals }, totals);
+  }
+
+  async function list() {
+    const stored = home === undefined ? [] : await listReports(join(home, importsFolder));
+    const now = running?.view;
+    const ids = stored.filter((id) => id !== now?.id).slice(0, maxListed);
+    const views = await Promise.all(ids.map(find));
+    return answer({ imports: [...(now ? [now] : []), ...views.filter((view) => view !== null)] });
+  }
+
+  async function sendReport({ params: { id } }: Call<"readImportReport">, c: Context<HostEnv>) {
+    const view = await find(id);
+    if (view === null || view.report === null) return problem("import_not_found");
+    const file = streamFrom(chunksOf(view.report), () => c.env.outgoing?.destroy());
+    return c.body(file, 200, {
+      "content-type": "application/json; charset=utf-8",
+      "content-disposition": `attachment; filename="${id}.json"`,
+      "cache-control": "no-store",
+    });
+  }
+
+  return [
+    mountCall(deps, "startImport", start),
+    mountCall(deps, "listImports", list),
+    mountCall(deps, "readImport", async ({ params: { id } }) => {
+      const view = await find(id);
+      return view === null ? problem("import_not_found") : answer({ import: view });
+    }),
+    mountStream(deps, "readImportReport", sendReport),
+    mountCall(deps, "stopImport", async ({ params: { id } }) => {
+      if (running?.view.id === id) running.stop.abort();
+      const view = await find(id);
+      return view === null ? problem("import_not_found") : answer({ import: view });
+    }),
+  ];
+}
+
+function withTotals(view: ImportView, totals: ReportTotals): ImportView {
+  const { items, findings, before, after, texts, differs } = totals;
+  return { ...view, items, findings, before, after, texts, differs };
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+async function* chunksOf(path: string): AsyncGenerator<string> {
+  for await (const chunk of createReadStream(path, "utf8")) yield String(chunk);
+}

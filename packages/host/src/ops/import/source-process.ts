@@ -1,0 +1,95 @@
+import { importKinds } from "@holdfast/protocol";
+import { z } from "zod";
+
+import { readHermesHome } from "./hermes/read-home.ts";
+import type { ImportedPart, ImportItem } from "./source.ts";
+
+/** What the process should read. */
+export const sourceRequest = z.object({
+  source: z.literal("hermes"),
+  path: z.string(),
+  scratch: z.string(),
+  only: z.array(z.enum(importKinds)),
+  profile: z.string().optional(),
+  secrets: z.enum(["taken", "left"]),
+  now: z.number(),
+});
+export type SourceRequest = z.infer<typeof sourceRequest>;
+
+export type SourceMessage =
+  | { readonly kind: "items"; readonly items: readonly ImportItem[] }
+  | { readonly kind: "end" }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** How much is read ahead of the host, by the lengths of the texts. */
+const batchLength = 512 * 1024;
+const batchItems = 100;
+
+function lengthOf(item: ImportItem): number {
+  if (item.kind !== "session") return 1_000;
+  return item.entries.reduce(
+    (sum, entry) =>
+      sum +
+      (entry.type === "message"
+        ? entry.parts.reduce((length, part) => length + sizeOfPart(part), 500)
+        : 500),
+    1_000,
+  );
+}
+
+function sizeOfPart(part: ImportedPart): number {
+  switch (part.type) {
+    case "text":
+    case "reasoning":
+      return part.text.length;
+    case "tool_call":
+      return part.input.length;
+    case "tool_result":
+      return part.output.length;
+    case "file":
+    case "image":
+      return part.bytes.length;
+    case "missing":
+      return 0;
+  }
+}
+
+/** Another program's files are read in a process of its own: whatever they hold, the host goes on. */
+async function main(): Promise<void> {
+  const [text = ""] = process.argv.slice(2);
+  const request = sourceRequest.parse(JSON.parse(text));
+  let batch: ImportItem[] = [];
+  let length = 0;
+  const flush = async (): Promise<void> => {
+    const items = batch;
+    batch = [];
+    length = 0;
+    if (items.length > 0) await send({ kind: "items", items });
+  };
+  for await (const item of readHermesHome(request)) {
+    batch.push(item);
+    length += lengthOf(item);
+    if (length > batchLength || batch.length >= batchItems) await flush();
+  }
+  await flush();
+  await send({ kind: "end" });
+}
+
+/** Resolves when the host has asked for more. */
+function send(message: SourceMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.once("message", () => resolve());
+    process.send?.(message, (error: Error | null) => {
+      if (error !== null) reject(error);
+    });
+  });
+}
+
+// The host is gone: nobody needs what is read.
+process.once("disconnect", () => process.exit(0));
+main()
+  .then(() => process.exit(0))
+  .catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    process.send?.({ kind: "failed", message } satisfies SourceMessage, () => process.exit(1));
+  });

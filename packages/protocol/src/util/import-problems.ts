@@ -1,0 +1,23 @@
+/** Problems of taking in what another host or another program wrote. */
+export const importProblems = {
+  import_refused: {
+    status: 422,
+    title: "This document cannot be imported.",
+    next: "Correct the lines listed in `errors`. Nothing was imported.",
+  },
+  import_source_missing: {
+    status: 422,
+    title: "There is no folder to import at this path.",
+    next: "Name the folder of the other program, on the machine that the host runs on.",
+  },
+  import_running: {
+    status: 409,
+    title: "Another import is running.",
+    next: "Wait until it is done, or stop it.",
+  },
+  import_not_found: {
+    status: 404,
+    title: "There is no such import.",
+    next: "GET /api/imports lists the imports.",
+  },
+} as const;
