@@ -1,4 +1,6 @@
 import {
+  formatDollars,
+  type SpendLimitView,
   type AlternativeView,
   modeWords,
   type RunView,
@@ -29,7 +31,16 @@ export function describeSchedule(schedule: ScheduleView): string {
     last === null || normalOutcomes.has(last.outcome) ? "" : `, last time: ${last.outcome}`;
   const changes = report === "changes" ? ", only changes" : "";
   const made = maker === undefined ? "" : `, made by ${maker.lane}`;
-  return `${title}: ${describeTimes(times)} (${timeZone})${off}${changes}${trouble}${made}`;
+  const spent = describeSpending(schedule);
+  return `${title}: ${describeTimes(times)} (${timeZone})${off}${changes}${spent}${trouble}${made}`;
+}
+
+/** `, $1.20 of $5.00 per month, limit reached`. */
+function describeSpending({ spendLimit, spending }: ScheduleView): string {
+  if (spendLimit == null || spending === undefined) return "";
+  const { costMicros, per } = spendLimit;
+  const reached = spending.spentMicros >= costMicros ? ", limit reached" : "";
+  return `, ${formatDollars(spending.spentMicros)} of ${formatDollars(costMicros)} per ${per}${reached}`;
 }
 
 const normalOutcomes: ReadonlySet<string> = new Set(["accepted", "skipped"]);
@@ -87,4 +98,20 @@ function beginningOf(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   const [start = ""] = beginning.exec(line) ?? [];
   return start === line ? line : `${start}…`;
+}
+
+const limitNames: Readonly<Record<SpendLimitView["scope"], string>> = {
+  run: "One answer",
+  session: "This conversation",
+  day: "Last 24 hours",
+};
+
+/** `This conversation: $1.20 of $2.00`. */
+export function describeSpendLimit({ scope, limitMicros, spentMicros }: SpendLimitView): string {
+  const spent = spentMicros === null ? null : formatDollars(spentMicros);
+  const name = scope === "session" && spent === null ? "One conversation" : limitNames[scope];
+  if (limitMicros === null)
+    return spent === null ? `${name}: no limit` : `${name}: ${spent}, no limit`;
+  const limit = formatDollars(limitMicros);
+  return spent === null ? `${name}: at most ${limit}` : `${name}: ${spent} of ${limit}`;
 }

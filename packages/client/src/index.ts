@@ -32,7 +32,13 @@ export {
   matchProject,
   refusePersona,
 } from "./commands/settings.ts";
-export { describeAlternatives, describeMode, describeSchedule, givenUpText } from "./describe.ts";
+export {
+  describeAlternatives,
+  describeMode,
+  describeSchedule,
+  describeSpendLimit,
+  givenUpText,
+} from "./describe.ts";
 export { describeEffect, describeRestored, type RestoreCause } from "./commands/describe-files.ts";
 export { countOtherFiles } from "./commands/conversation.ts";
 export { asksForSkill } from "./commands/skills.ts";

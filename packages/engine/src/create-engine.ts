@@ -20,7 +20,7 @@ import { deterministicId, shortHash } from "./hash.ts";
 import { createLog, type Log } from "./log/log.ts";
 import type { TailItem } from "./log/tail.ts";
 import { MemoryCommitter } from "./memory/committer.ts";
-import { createRecall, type Recall } from "./memory/recall.ts";
+import { createRecall, withPlacedAttachments } from "./memory/recall.ts";
 import type { IsFromPerson } from "./memory/segment.ts";
 import type { Agent, AgentFactory } from "./ports/agent.ts";
 import { systemClock } from "./ports/clock.ts";
@@ -34,7 +34,8 @@ import type { ResumePolicy } from "./recovery/take-over.ts";
 import { type Admission, admitMessage, type NewInput } from "./run/admit.ts";
 import { cachedContextBytes } from "./context/session-context.ts";
 import { type AnswerDetails, answerApproval, type AnswerResult } from "./run/answer-approval.ts";
-import { isDailyBudgetSpent } from "./run/drive.ts";
+import type { RunLimits } from "./run/drive.ts";
+import { findReachedLimit } from "./limits/spend-limits.ts";
 import { answerText, followRun } from "./run/follow-run.ts";
 import { Runner, type RunnerDeps } from "./run/runner.ts";
 
@@ -62,6 +63,7 @@ type PassedOn = Pick<
   | "toolPolicy"
   | "runsSharingBudget"
   | "budgets"
+  | "spendLimitsOf"
   | "placeAttachments"
   | "rightsOf"
   | "modeLimit"
@@ -186,9 +188,9 @@ const stopTimeoutMs = 3_000;
 const memoryDrainMs = 10_000;
 
 export function createEngine(options: EngineOptions): Engine {
-  const { clock = systemClock, ids = randomIds, random = Math.random } = options;
-  const { leaseMs = defaults.leaseMs, isFromPerson, runs = "here" } = options;
-  const { onError = throwLater, limits = defaults.limits } = options;
+  const { clock = systemClock, ids = randomIds, random = Math.random, isFromPerson } = options;
+  const { leaseMs = defaults.leaseMs, runs = "here", onError = throwLater } = options;
+  const limits: RunLimits = options.limits ?? defaults.limits;
   const log = "log" in options ? options.log : createLog(options.store, { clock, ids, random });
   const { store } = log;
   const identity = identityOf(store);
@@ -206,12 +208,12 @@ export function createEngine(options: EngineOptions): Engine {
     ...(isFromPerson && { isFromPerson }),
     onError,
   });
-  const compactor = createCompactor(
-    log,
-    ids,
-    options.compaction ?? {},
-    (owner, session) => void memory.boundary(owner, session, "compaction"),
-  );
+  const mayCallModel = async (owner: OwnerId, session: SessionId) =>
+    (await findReachedLimit({ ...options, log, limits }, { owner, session })) === null;
+  const compactor = createCompactor(log, ids, options.compaction ?? {}, {
+    onCompacted: (owner, session) => void memory.boundary(owner, session, "compaction"),
+    mayCallModel,
+  });
   const whenIdle = options.compaction?.whenIdle;
   const idleCompactor =
     whenIdle &&
@@ -221,7 +223,7 @@ export function createEngine(options: EngineOptions): Engine {
       compactor,
       settings: whenIdle,
       owner: defaults.owner,
-      mayCallModel: async (owner) => !(await isDailyBudgetSpent({ log, limits }, { owner })),
+      mayCallModel,
       onError,
     });
   const afterRun = [...(options.afterRun ?? []), ...(idleCompactor ? [idleCompactor] : [])];
@@ -237,12 +239,13 @@ export function createEngine(options: EngineOptions): Engine {
     closeBudgetMs: agentCloseMs,
     onError,
   });
-  const { toolPolicy, runsSharingBudget, placeAttachments, spills, onSpillState } = options;
-  const { rightsOf, modeLimit, budgets } = options;
+  const { toolPolicy, placeAttachments, spills, onSpillState, rightsOf, modeLimit } = options;
+  const { budgets, runsSharingBudget, spendLimitsOf } = options;
   const runner = new Runner({
     ...(toolPolicy && { toolPolicy }),
-    ...(runsSharingBudget && { runsSharingBudget }),
-    ...(budgets && { budgets }),
+    runsSharingBudget,
+    spendLimitsOf,
+    budgets,
     ...(placeAttachments && { placeAttachments }),
     ...(rightsOf && { rightsOf }),
     ...(modeLimit && { modeLimit }),
@@ -383,12 +386,6 @@ function memoryProvidersOf(
     current: () => memory.owner,
     open: async (owner) => (isOwn(owner) ? memory : null),
   };
-}
-
-/** What the model gets with a message: what memory recalls, and the paths of attachments. */
-function withPlacedAttachments(recall: Recall, place: Recall | undefined): Recall {
-  if (place === undefined) return recall;
-  return async (query) => (await Promise.all([recall(query), place(query)])).flat();
 }
 
 /** An unhandled error must not go unnoticed. */

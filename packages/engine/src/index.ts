@@ -137,6 +137,13 @@ export { type RunAgents } from "./run/call-model.ts";
 export { type CancelResult, requestCancel } from "./run/cancel.ts";
 export { inputEntry } from "./run/claim.ts";
 export { type RunLimits } from "./run/drive.ts";
+export {
+  findReachedLimit,
+  type PaidWork,
+  type SpendDeps,
+  type SpendLimit,
+  type SpendLimitsOf,
+} from "./limits/spend-limits.ts";
 export { foldStep } from "./run/fold-step.ts";
 export { eventsUntilRunEnds, type FollowedRun } from "./run/follow-run.ts";
 export {

@@ -97,7 +97,9 @@ export async function openApp(
 
   const { secrets, rows: encrypted } = await openSecrets(config, store, report);
   const addedServers = openAddedServers(encrypted);
-  if (store.kind === "postgres") pollForChanges([encrypted, pageSettings], stopping.signal);
+  // Also on SQLite: another process on the store may have changed a limit that applies to what runs here.
+  pollForChanges([pageSettings], stopping.signal);
+  if (store.kind === "postgres") pollForChanges([encrypted], stopping.signal);
   let ownAddress: string | null = null;
   const address = (): string | null =>
     config.origin.value === undefined ? ownAddress : `${config.origin.value}${basePath}`;
@@ -265,6 +267,7 @@ export async function openApp(
     runner: engine,
     processes,
     worktrees: toolset.worktrees,
+    spendLimits: runtime.spendLimits,
     redact,
     logger,
     report,

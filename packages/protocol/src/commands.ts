@@ -152,6 +152,12 @@ export const commands = [
     aliases: ["cost"],
     needs: "nothing",
   }),
+  define(
+    "limit",
+    optionalText("what and dollars"),
+    "Show the spending limits, or change one: /limit session 5, /limit day 20, /limit run none.",
+    { aliases: ["limits"], needs: "nothing", example: "/limit session 5" },
+  ),
   define("schedule", noArgument, "List the scheduled prompts.", {
     aliases: ["schedules"],
     needs: "nothing",

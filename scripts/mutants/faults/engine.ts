@@ -272,10 +272,10 @@ export const engineMutants: readonly Mutant[] = [
     tests: "contracts/reference-store.test.ts",
   },
   {
-    fault: "the limit for a day also ends runs that had begun before it was reached",
+    fault: "a spending limit only keeps runs from beginning",
     in: "engine/driveRun",
-    replace: "step === 0 && (await isDailyBudgetSpent($deps, $run))",
-    by: "await isDailyBudgetSpent($deps, $run)",
+    replace: "await endAtSpendLimit($deps, $run, $rights)",
+    by: "step === 0 && (await endAtSpendLimit($deps, $run, $rights))",
     tests: "run/run-tools-output.test.ts",
   },
   {

@@ -19,6 +19,7 @@ import type {
   SessionAgentsView,
   SessionSkillsView,
   SessionView,
+  SpendLimitView,
   UsageTotalsView,
   MessageId,
   RunId,
@@ -152,6 +153,12 @@ export type CommandAnswer =
       readonly session: UsageTotalsView | null;
       readonly today: UsageTotalsView;
       readonly all: UsageTotalsView;
+    }
+  /** `changed`: one of them was set just now. */
+  | {
+      readonly kind: "limits";
+      readonly limits: readonly SpendLimitView[];
+      readonly changed: SpendLimitView["scope"] | null;
     }
   | {
       readonly kind: "status";

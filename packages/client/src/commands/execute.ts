@@ -21,6 +21,7 @@ import {
   readOrSetTitle,
   readUsage,
 } from "./settings.ts";
+import { readOrSetLimit } from "./spending.ts";
 import { listAgents, listOrUseSkill } from "./skills.ts";
 import {
   newSession,
@@ -62,6 +63,7 @@ type SessionlessCommand =
   | "resume"
   | "memory"
   | "usage"
+  | "limit"
   | "schedule"
   | "search";
 
@@ -75,6 +77,7 @@ const sessionlessCommands: Record<
   resume: resumeSession,
   memory: readOrChangeMemory,
   usage: readUsage,
+  limit: readOrSetLimit,
   schedule: listSchedules,
   search: searchSessions,
 };

@@ -54,6 +54,12 @@ export interface CompactorDeps {
   readonly whenIdle?: IdleCompactionSettings;
 }
 
+export interface CompactorHooks {
+  readonly onCompacted?: (owner: OwnerId, session: SessionId) => void;
+  /** `false`: a spending limit is reached, so the summary is put together without a model. */
+  readonly mayCallModel?: (owner: OwnerId, session: SessionId) => Promise<boolean>;
+}
+
 const noSummariser: Summariser = {
   summarise: async () => ({ status: "failed", code: "no_model", message: "No model is set." }),
 };
@@ -68,7 +74,7 @@ export function createCompactor(
     learn,
     lockMs,
   }: CompactorDeps,
-  onCompacted: (owner: OwnerId, session: SessionId) => void = () => {},
+  { onCompacted, mayCallModel }: CompactorHooks = {},
 ): Compactor {
   const identity = identityOf(log.store);
   const deps = {
@@ -85,6 +91,7 @@ export function createCompactor(
   };
   const compactNow: Compactor["compactNow"] = async (target, reason, windowTokens) => {
     const compaction = await compactSession(deps, {
+      ...(mayCallModel && { mayCallModel: () => mayCallModel(target.owner, target.session) }),
       ...target,
       reason,
       sizes: {
@@ -92,7 +99,7 @@ export function createCompactor(
         summaryTokens: Math.min(maxSummaryTokens, Math.floor(windowTokens * summaryShare)),
       },
     });
-    if (compaction.status === "compacted") onCompacted(target.owner, target.session);
+    if (compaction.status === "compacted") onCompacted?.(target.owner, target.session);
     return compaction;
   };
   return {
@@ -131,10 +138,10 @@ export async function compactIfNearlyFull(
   context: RunContext,
   model: string,
   bytes: FrameBytes,
-): Promise<void> {
+): Promise<Compaction | null> {
   const window = fit.windowOf(model);
-  if (window === null || context.estimateTokens(bytes) <= window * nearlyFullShare) return;
-  await fit.compact(run, "preflight", { windowTokens: window, epoch: context.epochs });
+  if (window === null || context.estimateTokens(bytes) <= window * nearlyFullShare) return null;
+  return fit.compact(run, "preflight", { windowTokens: window, epoch: context.epochs });
 }
 
 const otherCompactionWaitMs = 2_000;

@@ -32,8 +32,8 @@ export interface IdleCompactorDeps {
   readonly settings: IdleCompactionSettings;
   /** Scans cover only this owner's sessions; sessions whose run ended here are examined whoever owns them. */
   readonly owner: OwnerId;
-  /** `false`: the owner's spending limit is reached. */
-  readonly mayCallModel: (owner: OwnerId) => Promise<boolean>;
+  /** `false`: a spending limit is reached. */
+  readonly mayCallModel: (owner: OwnerId, session: SessionId) => Promise<boolean>;
   readonly onError: (error: unknown) => void;
 }
 
@@ -159,7 +159,7 @@ export class IdleCompactor {
     if (!(await this.#isResting(row))) return "in use";
     budget.examined -= 1;
     const large = await this.#findIfLarge(row);
-    if (large !== null && !(await mayCallModel(owner))) return "done";
+    if (large !== null && !(await mayCallModel(owner, session))) return "done";
     remember(this.#examined, session, version);
     if (large === null) return "done";
     budget.compactions -= 1;
@@ -167,7 +167,7 @@ export class IdleCompactor {
     this.#current = { session, abort };
     try {
       const signal = AbortSignal.any([abort.signal, this.#stop.signal]);
-      const target = { owner, session, signal, mayCallModel: () => mayCallModel(owner) };
+      const target = { owner, session, signal };
       const result = await compactor.compactNow(target, reason, large.window);
       // Somebody else is compacting it, or the store failed: look again in the next scan.
       if (result.status === "deferred" || result.status === "failed")

@@ -19,6 +19,8 @@ export interface TitleGeneratorDeps {
   readonly clock: Clock;
   readonly titler: Titler;
   readonly onError: (error: unknown) => void;
+  /** `false`: a spending limit is reached. The title waits until it isn't any more. */
+  readonly mayCallModel?: (owner: OwnerId, session: SessionId) => Promise<boolean>;
 }
 
 const sweepMs = 60_000;
@@ -103,9 +105,10 @@ export class TitleGenerator {
   }
 
   async #titleSession(owner: OwnerId, session: SessionId): Promise<void> {
-    const { reads } = this.#deps.log.store;
-    const row = await reads.session(owner, session);
+    const { log, mayCallModel } = this.#deps;
+    const row = await log.store.reads.session(owner, session);
     if (row === null || !needsTitle(row)) return;
+    if ((await mayCallModel?.(owner, session)) === false) return;
     const result = await this.#requestTitle(row);
     if (this.#stop.signal.aborted) return;
     if (result.status === "titled") return this.#write(owner, session, result);

@@ -92,3 +92,9 @@ function joinWithinBytes(lines: readonly string[], limitBytes: number): string {
   }
   return text;
 }
+
+/** What the model gets with a message: what memory recalls, and the paths of attachments. */
+export function withPlacedAttachments(recall: Recall, place: Recall | undefined): Recall {
+  if (place === undefined) return recall;
+  return async (query) => (await Promise.all([recall(query), place(query)])).flat();
+}

@@ -39,6 +39,8 @@ export interface ConversationReviewerDeps {
     usage: ModelUsage,
   ) => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** `false`: a spending limit is reached, and the review is skipped. */
+  readonly mayCallModel?: ((owner: OwnerId, session: SessionId) => Promise<boolean>) | undefined;
   /** A session is reviewed again after this many messages. */
   readonly everyMessages: number;
   readonly timeoutMs: number;
@@ -121,6 +123,7 @@ export class ConversationReviewer {
   async #review(owner: OwnerId, session: SessionId): Promise<void> {
     const handle = await this.#learningHandle();
     if (handle === null || !(await this.#isDue(owner, session))) return;
+    if ((await this.#deps.mayCallModel?.(owner, session)) === false) return;
     const page = await this.#deps.reads.entries(owner, session, { limit: material.entries });
     const last = page?.entries.at(-1);
     const { isFromPerson = allFromPeople } = this.#deps;

@@ -127,6 +127,19 @@ export interface UsageQuery {
   readonly profile?: string;
 }
 
+/**
+ * Whose work is added up, with everything that was delegated from it: sessions whose lane is
+ * `<childLanes><session id>:<run id>:<client id>`, and theirs.
+ */
+export type WorkQuery = { readonly childLanes: string; readonly since?: number } & (
+  | { readonly session: SessionId }
+  /**
+   * Runs whose message has a client id that begins so, and those that continued them. What was spent beside runs
+   * counts in the sessions that they began.
+   */
+  | { readonly clientPrefix: string }
+);
+
 /** What was used by one model, session or sender, or on one day. */
 export interface UsageGroup extends UsageTotals {
   /** The model, the session's id, the sender's name, or the day's position in the query. */
@@ -230,6 +243,8 @@ export interface Reads {
   /** An event of the log by its id: whether a command was carried out before. Deltas are not found. */
   event(owner: OwnerId, session: SessionId, id: EventId): Promise<StoredEvent | null>;
   run(owner: OwnerId, id: RunId): Promise<RunRow | null>;
+  /** The client id of the message that a run answers, or that the run answered which it continues. */
+  senderOf(owner: OwnerId, run: RunId): Promise<string | null>;
   lane(owner: OwnerId, lane: LaneKey): Promise<SessionId | null>;
   /** Lanes whose key starts with the prefix, most recently moved first. */
   lanes(owner: OwnerId, prefix: string, limit: number): Promise<readonly LaneRow[]>;
@@ -238,6 +253,7 @@ export interface Reads {
   /** The delivery that answers the message with this inbound key. */
   inbound(owner: OwnerId, key: string): Promise<OutboxRow | null>;
   usage(owner: OwnerId, query: UsageQuery): Promise<UsageTotals>;
+  usageOfWork(owner: OwnerId, query: WorkQuery): Promise<UsageTotals>;
   /**
    * Days in their order, without those that have no usage; anything else by cost and then by tokens, the largest first.
    * Reads only what was used in that time.

@@ -5,7 +5,6 @@ import {
   type Rights,
   type RunState,
   type StoredEvent,
-  type RunId,
 } from "@holdfast/protocol";
 import { pendingCalls } from "../context/build-context.ts";
 import type { Random } from "../ports/clock.ts";
@@ -45,30 +44,22 @@ import type { CallPolicyDeps } from "./approvals.ts";
 import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
 import { type SteerDeps, takeSteering } from "./claim.ts";
 import { createRunRights, permittedTools } from "./run-rights.ts";
+import { findReachedLimit, reachedLimitText, type SpendDeps } from "../limits/spend-limits.ts";
 
 export interface RunLimits {
   readonly steps: number;
   readonly timeMs: number;
   /** In millionths of a dollar; unlimited by default. */
   readonly costMicros?: number | undefined;
-  /** What all runs of an owner may cost within 24 hours by the store's clock. Once spent, no new run starts. */
+  /** What an owner may spend within 24 hours by the store's clock, on runs and on background work. */
   readonly costMicrosPerDay?: number | undefined;
   /** How many times a step's model call is tried when it fails transiently. */
   readonly modelTries: number;
 }
 
-/** All runs, including this one, that share one spending limit: a run and those started on its behalf. */
-export type RunsSharingBudget = (
-  run: Pick<RunHandle, "owner" | "session" | "runId">,
-) => Promise<readonly RunId[]>;
-
-export interface BudgetDeps extends RunBudgetDeps {
+export interface DriveDeps
+  extends StepDeps, CallPolicyDeps, SpillDeps, SteerDeps, SpendDeps, RunBudgetDeps {
   readonly limits: RunLimits;
-  /** By default each run has its own budget. */
-  readonly runsSharingBudget?: RunsSharingBudget;
-}
-
-export interface DriveDeps extends StepDeps, CallPolicyDeps, SpillDeps, SteerDeps, BudgetDeps {
   readonly tick: Tick;
   /** P6: after this, nothing that was abandoned can write any more. */
   readonly raiseFence: () => Promise<void>;
@@ -146,21 +137,8 @@ export async function driveRun(
       journal = [];
       continue;
     }
-    if (exhausted !== null || (await isOverBudget(deps, run)))
-      return endRun(run, "limit", [], exhausted ?? "spend");
-    if (step === 0 && (await isDailyBudgetSpent(deps, run))) {
-      return endRun(
-        run,
-        "limit",
-        [noticeEvent(run, "spend_day", dailyBudgetText(deps.limits))],
-        "spend_day",
-      );
-    }
-    const spentProfile = await findSpentProfile(deps, run, rights);
-    if (spentProfile !== null) {
-      const text = `The rights profile ${spentProfile} has reached its spending limit for 24 hours. Raise the limit, or ask again later.`;
-      return endRun(run, "limit", [noticeEvent(run, "spend_profile", text)], "spend_profile");
-    }
+    if (exhausted !== null) return endRun(run, "limit", [], exhausted);
+    if (await endAtSpendLimit(deps, run, rights)) return;
     const isNewStep = tries === 0 && !isFallbackPending;
     const conclude =
       isTold || !isNewStep
@@ -173,7 +151,7 @@ export async function driveRun(
     step += isNewStep ? 1 : 0;
     // A compaction may have covered the notice that names the fallback.
     fallback = currentFallback(entries.tail, run.runId) ?? fallback;
-    const call = await callStepModel(permitted, run, context, { step, tries, fallback });
+    const call = await callStepModel(permitted, run, context, { step, tries, fallback, rights });
     if (call === null) return;
     const next = await settleCall(deps, run, { ...call, rights }, tries);
     if (next === "ended") return;
@@ -198,9 +176,14 @@ async function callStepModel(
   deps: DriveDeps,
   run: RunHandle,
   context: RunContext,
-  attempt: { readonly step: number; readonly tries: number; readonly fallback: string | null },
+  attempt: {
+    readonly step: number;
+    readonly tries: number;
+    readonly fallback: string | null;
+    readonly rights: Rights;
+  },
 ): Promise<ModelCallOutcome | null> {
-  const { step, tries } = attempt;
+  const { step, tries, rights } = attempt;
   const ready = await prepareStep(deps, context, attempt.fallback);
   if ("code" in ready) {
     const { code, message } = ready;
@@ -208,7 +191,10 @@ async function callStepModel(
     return null;
   }
   const { name, model, next, framed } = ready;
-  if (deps.fit !== undefined) await compactIfNearlyFull(deps.fit, run, context, name, framed.bytes);
+  const compaction =
+    deps.fit && (await compactIfNearlyFull(deps.fit, run, context, name, framed.bytes));
+  // The summary was paid for too.
+  if (compaction?.status === "compacted" && (await endAtSpendLimit(deps, run, rights))) return null;
   const stored = await run.write([
     ...(framed.event === undefined ? [] : [run.event("context.framed", framed.event)]),
     run.event("run.state", { state: "running" }),
@@ -320,6 +306,19 @@ function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {
   return run.event("notice.added", { noticeId: run.ids.make("notice"), kind, text });
 }
 
+/** Whether a spending limit leaves nothing for another model call. If so, the run has been ended. */
+async function endAtSpendLimit(deps: DriveDeps, run: RunHandle, rights: Rights): Promise<boolean> {
+  const reached = await findReachedLimit(deps, run, rights);
+  if (reached === null) return false;
+  await endRun(
+    run,
+    "limit",
+    [noticeEvent(run, reached.cause, reachedLimitText(reached))],
+    reached.cause,
+  );
+  return true;
+}
+
 /**
  * P4: the commit that ends the run, together with its last entries. If a cancel arrived meanwhile, the store refuses
  * the commit and the run ends as cancelled, with everything it had output.
@@ -339,49 +338,4 @@ async function endRun(
   }
   if (result.status === "committed") run.lose("ended");
   else run.loseBy(result);
-}
-
-async function isOverBudget(
-  { log, limits, runsSharingBudget }: BudgetDeps,
-  run: RunHandle,
-): Promise<boolean> {
-  if (limits.costMicros === undefined) return false;
-  const runs = (await runsSharingBudget?.(run)) ?? [run.runId];
-  const usages = await Promise.all(
-    runs.map((runId) => log.store.reads.usage(run.owner, { runId })),
-  );
-  const spentMicros = usages.reduce((sum, { costMicros }) => sum + costMicros, 0);
-  return spentMicros >= limits.costMicros;
-}
-
-const dayMs = 24 * 3_600_000;
-
-export async function isDailyBudgetSpent(
-  { log, limits }: BudgetDeps,
-  { owner }: Pick<RunHandle, "owner">,
-): Promise<boolean> {
-  if (limits.costMicrosPerDay === undefined) return false;
-  const since = (await log.store.now()) - dayMs;
-  const usage = await log.store.reads.usage(owner, { since });
-  return usage.costMicros >= limits.costMicrosPerDay;
-}
-
-/** A profile of the run that has spent what it may within 24 hours, with all runs that have it. */
-async function findSpentProfile(
-  { log }: BudgetDeps,
-  { owner }: Pick<RunHandle, "owner">,
-  { spend }: Rights,
-): Promise<string | null> {
-  if (spend === undefined) return null;
-  const since = (await log.store.now()) - dayMs;
-  for (const [profile, limitMicros] of Object.entries(spend)) {
-    const usage = await log.store.reads.usage(owner, { since, profile });
-    if (usage.costMicros >= limitMicros) return profile;
-  }
-  return null;
-}
-
-function dailyBudgetText({ costMicrosPerDay = 0 }: RunLimits): string {
-  const dollars = (costMicrosPerDay / 1_000_000).toFixed(2);
-  return `The limit of $${dollars} for 24 hours is spent, so this was not begun. Raise the limit, or ask again later.`;
 }

@@ -114,7 +114,7 @@ describe("a provider's usage counts", () => {
     expect(await rig.run(runId)).toMatchObject({ state });
   });
 
-  test("a run that has begun goes on beyond the daily limit, which keeps the next one from starting", async () => {
+  test("the daily limit stops a run between two steps, and keeps the next one from starting", async () => {
     const rig = await openRunRig(harness.store, {
       model: scriptedModel([
         [calls("note"), uses({ input: 1, costMicros: 3_000_000 })],
@@ -127,7 +127,7 @@ describe("a provider's usage counts", () => {
     });
     const { runId } = await rig.say("Note it");
     await rig.work();
-    expect(await rig.run(runId)).toMatchObject({ state: "completed", step: 2 });
+    expect(await rig.run(runId)).toMatchObject({ state: "limit", cause: "spend_day", step: 1 });
     const next = await rig.say("Again");
     await rig.work();
     expect(await rig.run(next.runId)).toMatchObject({ state: "limit", cause: "spend_day" });

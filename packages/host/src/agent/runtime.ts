@@ -20,7 +20,6 @@ import {
   briefOf,
   budgetOfChild,
   childLanePrefix,
-  delegationTree,
   descendantsOf,
 } from "../automation/delegate/child-session.ts";
 import { processLanePrefix } from "../automation/processes/end-report.ts";
@@ -40,6 +39,8 @@ import { openProjectFiles, type ProjectFile } from "./instructions/project-files
 import { openProjectStore, type Project, projectText } from "./instructions/project-store.ts";
 import { createReviews, createReviewer } from "./memory/reviews.ts";
 import type { Config } from "../ops/config/settings.ts";
+import type { SpendLimits } from "../ops/spending/spend-limits.ts";
+import { createSpending } from "../ops/spending/spending.ts";
 import { withServerTools } from "./mcp/agent-tools.ts";
 import type { Mcp } from "./mcp/mcp.ts";
 import { createSignInNotices } from "./mcp/sign-in/notices.ts";
@@ -83,6 +84,7 @@ export interface AgentRuntime {
   readonly storageStatus: StorageStatus;
   readonly titles: TitleGenerator;
   readonly reviews: ConversationReviewer;
+  readonly spendLimits: SpendLimits;
   readonly prompt: SystemPrompt;
   readonly personas: PersonaStore;
   readonly skills: Skills;
@@ -105,6 +107,7 @@ export interface AgentRuntimeDeps {
     | "roles"
     | "spendPerRun"
     | "spendPerDay"
+    | "spendPerSession"
     | "delegateDepth"
     | "delegateChildren"
     | "disabledTools"
@@ -126,26 +129,8 @@ export interface AgentRuntimeDeps {
 }
 
 /** Nine tries last about a minute: a provider that restarts is back by then. */
-const limits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 9 };
+const stepLimits: RunLimits = { steps: 100, timeMs: 60 * 60_000, modelTries: 9 };
 const remoteInputSweepMs = 250;
-
-function runLimits({
-  spendPerRun,
-  spendPerDay,
-}: Pick<Config, "spendPerRun" | "spendPerDay">): RunLimits {
-  const micros = (dollars: number | undefined): number | undefined =>
-    dollars === undefined ? undefined : Math.round(dollars * 1_000_000);
-  return {
-    ...limits,
-    // Read before each step: the page changes them while runs are under way.
-    get costMicros() {
-      return micros(spendPerRun.value);
-    },
-    get costMicrosPerDay() {
-      return micros(spendPerDay.value);
-    },
-  };
-}
 
 function idleCompaction(
   {
@@ -170,11 +155,21 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   }
   const rights = openRightsResolver(store.register);
   const smallModel = createSmallModelLookup(store, models);
-  const titler = createTitler(smallModel);
-  const titles = new TitleGenerator({ log, ids, clock: systemClock, titler, onError });
+  const { mayCallModel, spendLimits, ...spending } = createSpending({ log, config, stepLimits });
+  const recordUsage = createUsageRecorder(log);
+  const titler = createTitler(smallModel, recordUsage);
+  const titles = new TitleGenerator({
+    log,
+    ids,
+    clock: systemClock,
+    titler,
+    mayCallModel,
+    onError,
+  });
   const reviews = createReviews({
     log,
-    reviewer: createReviewer(smallModel),
+    mayCallModel,
+    reviewer: createReviewer(smallModel, recordUsage),
     providers: review.value === "on" ? memory : { ...memory, current: () => null },
     isPersons: isFromPerson,
     onError,
@@ -292,15 +287,14 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     resume: resume.value,
     // Without the web role nothing notifies this process of new messages, so it scans often: people are waiting.
     ...(!roles.value.includes("web") && { sweepMs: remoteInputSweepMs }),
-    limits: runLimits(config),
-    runsSharingBudget: (run) => delegationTree(store.reads, run),
+    ...spending,
     budgets: {
       of: (run) => budgetOfChild(store.reads, run),
       runsBelow: (run) => descendantsOf(store.reads, run),
     },
     toolPolicy: toolset.policy,
     compaction: {
-      summariser: createSummariser({ modelFor: smallModel, recordUsage: createUsageRecorder(log) }),
+      summariser: createSummariser({ modelFor: smallModel, recordUsage }),
       windowOf: (name) => models.facts(name).window,
       count: tokens.count,
       learn: (texts) => tokens.preload(texts, tokenizerTimeoutMs),
@@ -333,6 +327,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
   return {
     engine,
     storageStatus,
+    spendLimits,
     titles,
     reviews,
     prompt,

@@ -5,6 +5,7 @@ import type { Redact } from "../ops/secrets/redact.ts";
 import type { Logger } from "../ops/telemetry/logger.ts";
 import { createOrphanReaper } from "./delegate/orphan-reaper.ts";
 import { openConfiguredNotifier } from "./notify/open-notifier.ts";
+import type { SpendLimits } from "../ops/spending/spend-limits.ts";
 import type { ProcessManager } from "./processes/process-manager.ts";
 import { createWorktreeKeeper } from "../agent/worktrees/worktree-keeper.ts";
 import type { Worktrees } from "../agent/worktrees/worktrees.ts";
@@ -24,6 +25,7 @@ export interface WorkerDeps {
   readonly runner: Pick<Runner, "notify">;
   readonly processes: ProcessManager;
   readonly worktrees: Pick<Worktrees, "recover">;
+  readonly spendLimits: SpendLimits;
   readonly redact: Redact;
   readonly logger: Logger;
   readonly report: (bug: Error) => void;
@@ -37,6 +39,7 @@ export async function createWorkers({
   runner,
   processes,
   worktrees,
+  spendLimits,
   redact,
   logger,
   report,
@@ -45,7 +48,7 @@ export async function createWorkers({
   const notifier = await openConfiguredNotifier(config, store, redact, logger);
   return [
     ...(notifier === undefined ? [] : [notifier]),
-    openScheduler(log, runner, report, config.sessionMode.value),
+    openScheduler(log, runner, report, spendLimits, config.sessionMode.value),
     createOrphanReaper(shared),
     createWorktreeKeeper({ worktrees, clock: systemClock, report }),
     createProcessWatcher({

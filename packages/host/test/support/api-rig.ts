@@ -32,6 +32,7 @@ import { openFactStore } from "../../src/agent/memory/fact-store.ts";
 import { openPersonaStore } from "../../src/agent/instructions/persona-store.ts";
 import { openProfiles } from "../../src/agent/profiles/profiles.ts";
 import { openSkills } from "../../src/agent/skills/skills.ts";
+import { createSpendLimits } from "../../src/ops/spending/spend-limits.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openApiKeys } from "../../src/server/auth/api-keys.ts";
@@ -217,6 +218,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   });
   const pageSettings = createPageSettings(defaultConfig(), store);
   const apiDeps = {
+    spendLimits: createSpendLimits({ store, config: pageSettings.config }),
     apiKeys,
     log,
     toolset,

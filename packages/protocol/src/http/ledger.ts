@@ -26,6 +26,19 @@ const usageGroup = usageTotals.extend({
 });
 export type UsageGroupView = z.infer<typeof usageGroup>;
 
+/** A spending limit, and what was spent of it. */
+const spendLimit = z.looseObject({
+  /** One answer, one conversation, or everything within 24 hours. Delegated tasks count for all three. */
+  scope: z.enum(["run", "session", "day"]),
+  /** Millionths of a dollar; `null` without a limit. */
+  limitMicros: count.nullable(),
+  /** `null` where nothing is running yet. */
+  spentMicros: count.nullable(),
+  /** Whether the conversation has a limit of its own. */
+  own: z.boolean().optional(),
+});
+export type SpendLimitView = z.infer<typeof spendLimit>;
+
 /** Completed turns that still wait for a memory provider. */
 const memoryBacklog = z.looseObject({
   sessions: count,
@@ -97,6 +110,36 @@ export const ledgerRoutes = {
       }),
     },
     problems: [],
+    repeat: "safe",
+  }),
+  readSpending: defineRoute({
+    method: "GET",
+    path: "/api/spending",
+    summary: "The spending limits that apply, in a session or to all, and what was spent of each",
+    access: "principal",
+    query: z.strictObject({ sessionId: sessionId.optional() }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ limits: z.array(spendLimit) }),
+    },
+    problems: ["session_not_found"],
+    repeat: "safe",
+  }),
+  putSessionSpendLimit: defineRoute({
+    method: "PUT",
+    path: "/api/sessions/:id/spend-limit",
+    summary:
+      "Limit what a session may cost, with its delegated tasks; `null` removes its own limit",
+    access: "principal",
+    params: z.strictObject({ id: sessionId }),
+    body: z.strictObject({
+      /** Millionths of a dollar. */
+      limitMicros: count.max(1_000_000_000_000).nullable(),
+    }),
+    example: { limitMicros: 2_000_000 },
+    answer: { media: "json", status: 200, schema: z.looseObject({ limit: spendLimit }) },
+    problems: ["session_not_found"],
     repeat: "safe",
   }),
   readConfigSchema: defineRoute({

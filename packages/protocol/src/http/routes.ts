@@ -62,6 +62,7 @@ export {
   isNothingNew,
   nothingNew,
   type ScheduleBody,
+  type ScheduleSpendLimit,
   scheduleMinutes,
   scheduleTimes,
   type ScheduleTimes,
@@ -70,7 +71,7 @@ export {
 } from "./schedules.ts";
 export type { ProcessView } from "./processes.ts";
 export * from "./views.ts";
-export type { UsageGroupView, UsageTotalsView } from "./ledger.ts";
+export type { SpendLimitView, UsageGroupView, UsageTotalsView } from "./ledger.ts";
 export {
   type Answer,
   type Method,

@@ -34,6 +34,14 @@ export type ScheduleTimes = z.infer<typeof scheduleTimes>;
  */
 const target = z.union([z.strictObject({ lane: laneKey }), z.strictObject({ sessionId })]);
 
+/** What a schedule may cost in a day, a week from Monday on, or a month, in its time zone. */
+const scheduleSpendLimit = z.strictObject({
+  /** Millionths of a dollar, with the tasks that its runs delegate. */
+  costMicros: z.int().min(1).max(1_000_000_000_000),
+  per: z.enum(["day", "week", "month"]),
+});
+export type ScheduleSpendLimit = z.infer<typeof scheduleSpendLimit>;
+
 const fields = {
   title: z.string().trim().min(1).max(100),
   prompt: z.string().trim().min(1).max(4_000),
@@ -46,6 +54,8 @@ const fields = {
   state: z.enum(["on", "off"]),
   /** `changes`: an answer that says nothing new since the last report is kept, and not delivered. By default `always`. */
   report: z.enum(["always", "changes"]).optional(),
+  /** Past it, what runs stops after its step, and nothing begins before the next period. By default there is none. */
+  spendLimit: scheduleSpendLimit.nullish(),
 };
 
 /** What the model answers to a schedule that reports only changes when there are none. */
@@ -84,10 +94,12 @@ export const scheduleView = z.looseObject({
   last: lastOccurrence.nullable(),
   /** The most recent occurrences, newest first. */
   recent: z.array(lastOccurrence),
+  /** With a limit: what was spent in this period, and when it ends. */
+  spending: z.looseObject({ spentMicros: z.int(), from: z.int(), until: z.int() }).optional(),
 });
 export type ScheduleView = z.infer<typeof scheduleView>;
 
-const { title, prompt, times, timeZone, missed, state, report } = fields;
+const { title, prompt, times, timeZone, missed, state, report, spendLimit } = fields;
 const changeableFields = z.strictObject({
   title,
   prompt,
@@ -97,6 +109,7 @@ const changeableFields = z.strictObject({
   missed: missed.optional(),
   state: state.optional(),
   report,
+  spendLimit,
 });
 const scheduleBody = changeableFields.extend({
   /** The lane of the program that makes it, so that its runs have at most that lane's rights; by default your own. */

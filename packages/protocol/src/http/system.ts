@@ -146,6 +146,7 @@ export const pageSettingNames = [
   "webhookCommands",
   "spendPerRun",
   "spendPerDay",
+  "spendPerSession",
 ] as const;
 export type PageSettingName = (typeof pageSettingNames)[number];
 const settingName = z.enum(pageSettingNames);

@@ -9,7 +9,6 @@ import {
   type Reads,
   type SessionRow,
   type Shelf,
-  type UsageTotals,
   encodeSessionPage,
 } from "@holdfast/engine";
 import { type OwnerId, roleOf, type StoredEvent } from "@holdfast/protocol";
@@ -23,7 +22,8 @@ import {
   sessionOf,
 } from "./data.ts";
 import { createOutboxReads } from "./outbox.ts";
-import { usageGroups } from "./usage-groups.ts";
+import { addUp, usageGroups } from "./usage-groups.ts";
+import { workFilter } from "./usage-of-work.ts";
 
 export function createReads(data: ReferenceData): Reads {
   return {
@@ -88,25 +88,35 @@ export function createReads(data: ReferenceData): Reads {
       return own.map((session) => session.runs.get(id)).find((run) => run !== undefined) ?? null;
     },
 
+    async senderOf(owner, id) {
+      const run = await this.run(owner, id);
+      if (run?.continues != null) return this.senderOf(owner, run.continues);
+      const inputs = [
+        ...(run === null ? [] : (data.sessions.get(run.session)?.inputs.values() ?? [])),
+      ];
+      return inputs.find(({ runId }) => runId === id)?.clientId ?? null;
+    },
+
     async lane(owner, lane) {
       return data.lanes.get(laneKeyOf(owner, lane))?.session ?? null;
     },
 
     async usage(owner, { session, runId, since = 0, profile }) {
-      const totals = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costMicros: 0, calls: 0 };
-      for (const row of data.usage) {
-        if (row.owner !== owner || row.at < since) continue;
-        if (session !== undefined && row.session !== session) continue;
-        if (runId !== undefined && row.runId !== runId) continue;
-        if (profile !== undefined && row.profile?.split("+").includes(profile) !== true) continue;
-        totals.input += row.input;
-        totals.output += row.output;
-        totals.cacheRead += row.cacheRead;
-        totals.cacheWrite += row.cacheWrite;
-        totals.costMicros += row.costMicros;
-        totals.calls += 1;
-      }
-      return totals satisfies UsageTotals;
+      return addUp(
+        data.usage.filter((row) => {
+          if (row.owner !== owner || row.at < since) return false;
+          if (session !== undefined && row.session !== session) return false;
+          if (runId !== undefined && row.runId !== runId) return false;
+          return profile === undefined || row.profile?.split("+").includes(profile) === true;
+        }),
+      );
+    },
+
+    async usageOfWork(owner, { since = 0, ...query }) {
+      const isCounted = workFilter(data, owner, query);
+      return addUp(
+        data.usage.filter((row) => row.owner === owner && row.at >= since && isCounted(row)),
+      );
     },
 
     usageGroups: async (owner, query) => usageGroups(data, owner, query),

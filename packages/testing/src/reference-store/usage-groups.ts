@@ -1,4 +1,4 @@
-import type { UsageGroup, UsageGroupQuery, UsageRow } from "@holdfast/engine";
+import type { UsageGroup, UsageGroupQuery, UsageRow, UsageTotals } from "@holdfast/engine";
 import type { OwnerId } from "@holdfast/protocol";
 
 import type { ReferenceData } from "./data.ts";
@@ -49,4 +49,17 @@ function largestFirst(a: UsageGroup, b: UsageGroup): number {
   return (
     b.costMicros - a.costMicros || b.sent + b.output - a.sent - a.output || (a.key < b.key ? -1 : 1)
   );
+}
+
+export function addUp(rows: readonly UsageRow[]): UsageTotals {
+  const sum = rows.reduce<UsageGroup | undefined>((total, row) => add(total, "", row), undefined);
+  const {
+    input = 0,
+    output = 0,
+    cacheRead = 0,
+    cacheWrite = 0,
+    costMicros = 0,
+    calls = 0,
+  } = sum ?? {};
+  return { input, output, cacheRead, cacheWrite, costMicros, calls };
 }

@@ -52,11 +52,18 @@ export const schedulesStrings = {
       report: "Reports",
       missed: "If missed",
       cost: "Last 30 days",
+      limit: "Spending limit",
       maker: "Made by",
       last: "Last time",
     },
     zone: (times: string, zone: string) => `${times}, ${zone} time`,
     nextInZone: (here: string, there: string, zone: string) => `${here} here, ${there} in ${zone}`,
+    spending: {
+      spent: (spentMicros: number, limitMicros: number, per: string) =>
+        `${formatDollars(spentMicros)} of ${formatDollars(limitMicros)} ${per}`,
+      reached: (spent: string, until: string) =>
+        `${spent}. Reached: it starts again on ${until}, or when you raise the limit.`,
+    },
     paused: "Paused",
     over: "Finished: its date has passed.",
     missed: {
@@ -72,6 +79,7 @@ export const schedulesStrings = {
       skipped: "skipped: no host was running",
       session_not_found: "not sent: its conversation was deleted",
       session_trashed: "not sent: its conversation is in the trash",
+      over_limit: "not started: its spending limit is reached",
     },
     maker: (name: string, profile: string) => `${name}, with the rights of “${profile}”`,
     refused: (code: string) => `not sent: ${code.replaceAll("_", " ")}`,
@@ -127,6 +135,12 @@ export const schedulesStrings = {
       reportHint:
         "With “only if something changed” the prompt runs each time and is compared with the last report. If nothing changed, nothing is sent to a chat, and the conversation isn’t marked as unread.",
       create: "Create schedule",
+      limit: "Spending limit in dollars",
+      noLimit: "No limit",
+      limitPeriod: "Period of the spending limit",
+      limitPer: { day: "per day", week: "per week", month: "per month" },
+      limitHint:
+        "With the tasks that it delegates, for models with a known price. Past it, a run stops after its step, and nothing starts before the next period.",
     },
     /** The form's labels for the host's field names. */
     fields: {
@@ -135,6 +149,7 @@ export const schedulesStrings = {
       times: "When",
       timeZone: "Time zone",
       target: "Send to",
+      spendLimit: "Spending limit",
     },
     invalidField: (field: string, reason: string) => `${field}: ${reason}.`,
     missing: {
@@ -143,6 +158,7 @@ export const schedulesStrings = {
       times: "Enter a time.",
       interval: "Enter a whole number.",
       cron: "Enter a cron expression.",
+      limit: "Enter an amount above zero, or leave the limit empty.",
     },
     gone: "Deleted conversation",
     reading: "…",

@@ -6,6 +6,11 @@ const causes: Readonly<Record<string, string>> = {
   model_no_credit: "The provider's account has no credit left.",
   model_unusable: "The model needs a key or an address.",
   model_unknown: "The provider has no model with this name.",
+  spend: "This answer reached its spending limit.",
+  spend_session: "This conversation reached its spending limit.",
+  spend_schedule: "The schedule reached its spending limit for this period.",
+  spend_day: "The spending limit for 24 hours is reached.",
+  spend_profile: "The rights profile reached its spending limit for 24 hours.",
 };
 
 /** What is asked about a tool of the host. Others are asked about by their name. */
@@ -317,6 +322,7 @@ export const talkStrings = {
       mode: "Mode",
       memory: "Memory",
       usage: "Tokens and cost",
+      limits: "Spending limits",
       status: "Status",
       inbox: "Waiting",
       alternatives: "Versions",

@@ -6,6 +6,7 @@ import { strings } from "../strings/strings.ts";
 import { liveRun, type SessionState, describeRetry, waitsForPerson } from "@holdfast/client";
 import { Icon } from "../ui/icons.tsx";
 import { ProcessOutput } from "./transcript/process-output.tsx";
+import { RaiseLimit } from "./raise-limit.tsx";
 import { useTalk } from "./store/talk-actions.ts";
 
 interface RunStatusProps {
@@ -169,6 +170,7 @@ function EndedStatus({ run }: { run: RunView }) {
       <div>
         <h3>{strings.run.ended[state]}</h3>
         {run.cause !== null && <p className="quiet">{strings.run.cause(run.cause)}</p>}
+        <RaiseLimit run={run} />
       </div>
       <div className="row">
         {run.cause !== null && keyProblems.has(run.cause) && (

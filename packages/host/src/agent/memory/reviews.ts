@@ -6,6 +6,8 @@ import {
   type Reviewer,
   type ReviewRequest,
   ConversationReviewer,
+  type ConversationReviewerDeps,
+  type ModelUsage,
   systemClock,
   usageData,
 } from "@holdfast/engine";
@@ -20,6 +22,7 @@ export interface ReviewDeps {
   readonly reviewer: Reviewer;
   readonly providers: MemoryProviders;
   readonly isPersons?: IsFromPerson;
+  readonly mayCallModel?: ConversationReviewerDeps["mayCallModel"];
   readonly onError: (error: unknown) => void;
 }
 
@@ -29,6 +32,7 @@ export function createReviews({
   reviewer,
   providers,
   isPersons,
+  mayCallModel,
   onError,
 }: ReviewDeps): ConversationReviewer {
   return new ConversationReviewer({
@@ -39,6 +43,7 @@ export function createReviews({
     everyMessages,
     timeoutMs: reviewTimeoutMs,
     ...(isPersons && { isFromPerson: isPersons }),
+    mayCallModel,
     onError,
     async recordUsage(owner, session, model, usage) {
       const event = newEvent(ids.make("event"), "usage.recorded", usageData(model, usage));
@@ -58,6 +63,11 @@ const instructions = [
 /** Reviews by a model. */
 export function createReviewer(
   modelFor: (request: ReviewRequest) => Promise<{ readonly name: string; readonly model: Model }>,
+  recordUsage?: (
+    session: Pick<ReviewRequest, "owner" | "session">,
+    model: string,
+    usage: ModelUsage,
+  ) => Promise<void>,
 ): Reviewer {
   return {
     async review(request, signal) {
@@ -71,15 +81,18 @@ export function createReviewer(
         { role: "user", text: material.map(formatMaterial).join("\n") },
       ] as const;
       let written = "";
-      let usage = null;
+      let usage: ModelUsage | null = null;
       for await (const event of model.stream({ model: name, messages, tools: [] }, signal)) {
         if (event.kind === "text") written += event.text;
         if (event.kind === "usage") usage = event.usage;
         if (event.kind === "failed") {
           const { code, message } = event.failure;
+          if (usage !== null) await recordUsage?.(request, name, usage);
           return { status: "failed", code, message };
         }
       }
+      // Nobody waits for a review that was cancelled, and it was paid for all the same.
+      if (signal.aborted && usage !== null) await recordUsage?.(request, name, usage);
       return { status: "reviewed", lessons: parseNotes(written), model: name, usage };
     },
   };

@@ -48,6 +48,7 @@ export interface ModelRegistryDeps {
     | "localModels"
     | "spendPerRun"
     | "spendPerDay"
+    | "spendPerSession"
   >;
   readonly environment: Environment;
   readonly secrets: Secrets;
@@ -170,7 +171,11 @@ export function createModelRegistry(deps: ModelRegistryDeps): ModelRegistry {
   }
 
   function warning(name: string): string | null {
-    const limits = [config.spendPerRun.value, config.spendPerDay.value];
+    const limits = [
+      config.spendPerRun.value,
+      config.spendPerDay.value,
+      config.spendPerSession.value,
+    ];
     const isLimited = limits.some((limit) => limit !== undefined);
     if (!isLimited || name === rehearsal || facts(name).price !== undefined) return null;
     return `No price is known for ${name}, so spend limits do not count its cost: set one under models in the configuration.`;

@@ -15,6 +15,13 @@ export function questionInTitlePrompt(prompt: string): string {
   return /^Question:\n([^]*?)\n\nAnswer:\n/.exec(prompt)?.[1] ?? "";
 }
 
+/** Records what was paid for a title that did not come about. */
+export type RecordUsage = (
+  session: Pick<TitleRequest, "owner" | "session">,
+  model: string,
+  usage: ModelUsage,
+) => Promise<void>;
+
 const maxReplyLength = 400;
 const maxTitleLength = 80;
 
@@ -24,7 +31,10 @@ export interface NamedModel {
 }
 
 /** Asks a model for a title. An overlong reply is cut off, and an unusable one gives no title. */
-export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedModel>): Titler {
+export function createTitler(
+  modelFor: (request: TitleRequest) => Promise<NamedModel>,
+  recordUsage?: RecordUsage,
+): Titler {
   return {
     async title(request, signal) {
       const { name, model } = await modelFor(request);
@@ -39,13 +49,18 @@ export function createTitler(modelFor: (request: TitleRequest) => Promise<NamedM
         tools: [],
       } as const;
       for await (const event of model.stream(prompt, signal)) {
-        if (event.kind === "failed") return { status: "failed" };
+        if (event.kind === "failed") {
+          reply = "";
+          break;
+        }
         if (event.kind === "usage") usage = event.usage;
         if (event.kind === "text") reply += event.text;
         if (reply.length > maxReplyLength) break;
       }
-      const title = cleanTitle(reply);
-      return title === "" ? { status: "failed" } : { status: "titled", title, model: name, usage };
+      const title = signal.aborted ? "" : cleanTitle(reply);
+      if (title !== "") return { status: "titled", title, model: name, usage };
+      if (usage !== null) await recordUsage?.(request, name, usage);
+      return { status: "failed" };
     },
   };
 }

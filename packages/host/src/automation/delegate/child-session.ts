@@ -214,10 +214,15 @@ export async function delegationTree(
   reads: Pick<Reads, "events" | "lanes">,
   run: RunRef,
 ): Promise<readonly RunId[]> {
+  return descendantsOf(reads, await rootRunOf(reads, run));
+}
+
+/** The run that works on a person's message or a scheduled prompt, for which this one works. */
+export async function rootRunOf(reads: Pick<Reads, "events">, run: RunRef): Promise<RunRef> {
   let root = run;
   for (;;) {
     const parent = await parentCallOf(reads, root);
-    if (parent === null) return descendantsOf(reads, root);
+    if (parent === null) return root;
     root = parent;
   }
 }

@@ -206,6 +206,13 @@ function attentionIn(session: SessionId, stored: StoredEvent): readonly Attentio
   ];
 }
 
+const spendCauses: ReadonlySet<string> = new Set([
+  "spend",
+  "spend_session",
+  "spend_schedule",
+  "spend_day",
+]);
+
 function attentionTypeOf(state: string, cause: string | undefined): AttentionType | null {
   switch (state) {
     case "failed":
@@ -213,7 +220,7 @@ function attentionTypeOf(state: string, cause: string | undefined): AttentionTyp
     case "interrupted":
       return "run_interrupted";
     case "limit":
-      return cause === "spend" || cause === "spend_day" ? "spend_limit" : "run_limit";
+      return cause !== undefined && spendCauses.has(cause) ? "spend_limit" : "run_limit";
     default:
       return null;
   }

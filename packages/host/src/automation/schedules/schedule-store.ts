@@ -19,7 +19,7 @@ const scheduleMaker = z.object({ lane: laneKey, rights, taint: taintSources });
 export type ScheduleMaker = z.infer<typeof scheduleMaker>;
 
 /** `from`: occurrences up to this time are done, by the store's clock. */
-const scheduleRow = scheduleView.omit({ nextAt: true }).extend({
+const scheduleRow = scheduleView.omit({ nextAt: true, spending: true }).extend({
   from: scheduleView.shape.createdAt,
   recent: scheduleView.shape.recent.default([]),
   /** Without one the owner made it. */

@@ -29,6 +29,7 @@ import {
 } from "./schedule-store.ts";
 import { askForChanges, type LastReport, readLastReport } from "./changes-only.ts";
 import { newestBetween, type Occurrence } from "./occurrences.ts";
+import type { SpendLimits } from "../../ops/spending/spend-limits.ts";
 import { sessionForLane } from "../../gateway/lanes.ts";
 import {
   commonRights,
@@ -42,6 +43,8 @@ export interface SchedulerDeps extends SubmitPromptDeps {
   readonly store: ScheduleStore;
   readonly report: (bug: Error) => void;
   readonly pollMs?: number;
+  /** By default no schedule has a limit. */
+  readonly spendLimits?: Pick<SpendLimits, "ofSchedule">;
 }
 
 export interface Scheduler {
@@ -58,6 +61,7 @@ export function openScheduler(
   log: Log,
   runner: Pick<Runner, "notify">,
   report: (bug: Error) => void,
+  spendLimits: Pick<SpendLimits, "ofSchedule">,
   newSessionMode?: SessionMode,
 ): Scheduler {
   const { store } = log;
@@ -71,6 +75,7 @@ export function openScheduler(
     sessionFor: (owner, lane, key) => sessionForLane({ log, owner, newSessionMode }, lane, key),
     rights: openRightsResolver(store.register),
     report,
+    spendLimits,
   });
 }
 
@@ -135,18 +140,47 @@ async function submitDue(deps: SchedulerDeps, stored: StoredSchedule, now: numbe
   const due = newestBetween(schedule, schedule.from, now);
   const newest = due.at(-1);
   if (newest === undefined) return;
-  let outcomes: OccurrenceOutcome[] = [];
-  for (const occurrence of occurrencesToSubmit(schedule, due, now)) {
+  const over = await findOverspending(deps, schedule, now);
+  let outcomes: OccurrenceOutcome[] =
+    over === "told" ? [{ occurrence: newest.name, at: now, outcome: overLimit }] : [];
+  const toSubmit = occurrencesToSubmit(schedule, due, now);
+  for (const occurrence of over === "told"
+    ? []
+    : over === "untold"
+      ? toSubmit.slice(-1)
+      : toSubmit) {
     const result = await submitOccurrence(deps, schedule, occurrence);
     // Still due: the store could not write it.
     if (result === "later") return;
-    outcomes.push({ occurrence: occurrence.name, at: now, ...result });
+    const outcome = over === null ? result.outcome : overLimit;
+    outcomes.push({ occurrence: occurrence.name, at: now, ...result, outcome });
   }
   if (outcomes.length === 0) outcomes = [{ occurrence: newest.name, at: now, outcome: "skipped" }];
   await deps.store.advance({
     ...stored,
     schedule: withOutcome({ ...schedule, from: newest.at }, ...outcomes),
   });
+}
+
+const overLimit = "over_limit";
+
+/**
+ * Whether a schedule has spent what it may in this period, so that nothing begins before the next one. `untold`: nobody
+ * was told in its conversation yet. One more prompt is then submitted: its run ends before it calls a model, and says
+ * so wherever the answers go.
+ */
+async function findOverspending(
+  { log, owner, spendLimits }: SchedulerDeps,
+  schedule: Schedule,
+  now: number,
+): Promise<"told" | "untold" | null> {
+  const spending = (await spendLimits?.ofSchedule(owner, schedule)) ?? null;
+  if (spending === null || spending.spentMicros < spending.limitMicros) return null;
+  const recent = schedule.recent.filter(({ at }) => at >= spending.from && at <= now);
+  if (recent.some(({ outcome }) => outcome === overLimit)) return "told";
+  const session = recent.find(({ sessionId }) => sessionId !== undefined)?.sessionId;
+  const row = session === undefined ? null : await log.store.reads.session(owner, session);
+  return row?.lastState === "limit" ? "told" : "untold";
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   describeProcess,
   describeRestored,
   describeSchedule,
+  describeSpendLimit,
   givenUpText,
   shortId,
 } from "@holdfast/client";
@@ -111,6 +112,8 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
         usageRow(texts.usage.today, answer.today),
         usageRow(texts.usage.all, answer.all),
       ];
+    case "limits":
+      return answer.limits.map((limit) => describeSpendLimit(limit));
     case "status":
       return statusRows(answer).map((row) => cleanText(row));
     case "schedules":

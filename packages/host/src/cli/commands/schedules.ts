@@ -1,5 +1,11 @@
 import { describeSchedule, findSessions, shortId } from "@holdfast/client";
-import { formatDollars, routes, type ScheduleBody, type ScheduleView } from "@holdfast/protocol";
+import {
+  formatDollars,
+  routes,
+  type ScheduleBody,
+  type ScheduleSpendLimit,
+  type ScheduleView,
+} from "@holdfast/protocol";
 import {
   type ActionCall,
   failed,
@@ -24,6 +30,7 @@ export const schedules: Command = {
     "schedules add <prompt> --every <interval> | --cron <fields>",
     "schedules on <schedule>",
     "schedules off <schedule>",
+    "schedules limit <schedule> --limit <dollars/period>",
     "schedules remove <schedule>",
   ],
   about: texts.about,
@@ -38,6 +45,7 @@ export const schedules: Command = {
     lane: { type: "string", value: "lane", about: texts.flags.lane },
     title: { type: "string", value: "title", about: texts.flags.title },
     missed: { type: "string", value: "skip|once", about: texts.flags.missed },
+    limit: { type: "string", value: "dollars/day|week|month", about: texts.flags.limit },
     changes: { type: "boolean", about: texts.flags.changes },
     json: { type: "boolean", about: programStrings.flags.json },
   },
@@ -60,6 +68,7 @@ const actions = {
   add,
   on: (call: ActionCall) => setState(call, "on"),
   off: (call: ActionCall) => setState(call, "off"),
+  limit: setLimit,
   remove,
 };
 
@@ -101,6 +110,7 @@ async function add(call: ActionCall): Promise<number> {
       call,
       textFlag(call.given, "date") === undefined ? texts.timesMissing : texts.dateNeedsTime,
     );
+  if (limitIn(call) === undefined) return misuse(call, texts.badLimit);
   const namedTarget = await targetOf(call);
   if (namedTarget === undefined) return exit.misuse;
   const fields = scheduleFromFlags(call, prompt, times);
@@ -139,7 +149,34 @@ function scheduleFromFlags(call: ActionCall, prompt: string, times: unknown) {
     timeZone: textFlag(given, "zone") ?? new Intl.DateTimeFormat().resolvedOptions().timeZone,
     ...(missed !== undefined && { missed }),
     ...(hasFlag(given, "changes") && { report: "changes" }),
+    ...(textFlag(given, "limit") !== undefined && { spendLimit: limitIn(call) }),
   };
+}
+
+/** `5/month`; `null` for `none` and where none is named, `undefined` if it cannot be read. */
+function limitIn({ given }: ActionCall): ScheduleSpendLimit | null | undefined {
+  const text = textFlag(given, "limit")?.trim().toLowerCase() ?? "none";
+  if (text === "none") return null;
+  const [, dollars = "", period] =
+    /^\$?(\d{1,6}(?:\.\d{1,6})?) ?\/ ?(day|week|month)$/.exec(text) ?? [];
+  const costMicros = Math.round(Number(dollars) * 1_000_000);
+  const per = (["day", "week", "month"] as const).find((each) => each === period);
+  return per === undefined || costMicros === 0 ? undefined : { costMicros, per };
+}
+
+async function setLimit(call: ActionCall): Promise<number> {
+  const spendLimit = limitIn(call);
+  if (spendLimit === undefined || textFlag(call.given, "limit") === undefined)
+    return misuse(call, texts.badLimit);
+  const schedule = await findOne(call);
+  if (schedule === undefined) return exit.failed;
+  const changed = await call.client.changeSchedule({
+    params: { id: schedule.id },
+    body: { spendLimit },
+  });
+  if (!changed.ok) return failed(call, changed);
+  await printCells(call.terminal, [cellsOf(changed.value.schedule, call.terminal)]);
+  return exit.done;
 }
 
 const everyDay = "mon,tue,wed,thu,fri,sat,sun";

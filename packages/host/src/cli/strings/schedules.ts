@@ -15,6 +15,7 @@ export const schedulesStrings = {
     lane: "or the chat that gets it, as holdfast gateway lists it",
     title: "what to call it (the beginning of the prompt)",
     missed: "what to do about missed times: skip or once (skip)",
+    limit: "what it may cost in each period, like 5/month, 1.50/week or none",
     changes: "deliver an answer only if something changed",
   },
   examples: {
@@ -29,6 +30,7 @@ export const schedulesStrings = {
     `, ${dollars} in ${plural(days, { one: "# day", other: "# days" })}`,
   promptMissing: 'schedules add needs a prompt, in quotation marks: "What is new?"',
   badInterval: "--every takes a number of minutes, hours or days: 30m, 2h or 1d.",
+  badLimit: "--limit takes dollars and a period: 0.50/day, 2/week, 5/month, or none.",
   timesMissing: "When? Give --at, like --at 08:00, or --every 2h, or --cron.",
   dateNeedsTime: "--date needs a time as well, like --at 08:00.",
   ownSession: (id: string) => `It has a session of its own: holdfast chat --session ${id}`,

@@ -7,6 +7,7 @@ import {
   describeProcess,
   describeRestored,
   describeSchedule,
+  describeSpendLimit,
   givenUpText,
   shortId,
   executeCommand,
@@ -299,6 +300,8 @@ function fullReply(answer: CommandAnswer): string | null {
         formatNumber(answer.today.input + answer.today.output),
         formatNumber(answer.all.input + answer.all.output),
       );
+    case "limits":
+      return answer.limits.map((limit) => `- ${describeSpendLimit(limit)}`).join("\n");
     case "status": {
       const { session, run, inbox, approvals } = answer;
       const waiting = inbox.length === 0 ? "" : ` ${texts.queued(inbox.length)}`;

@@ -59,7 +59,16 @@ export const operationSettings = {
     fallbackInWords: "300000",
   }),
   spendPerDay: setting<number | undefined>({
-    about: "what an owner's runs may cost in 24 hours, in dollars; past it no run begins",
+    about:
+      "what an owner's models may cost in 24 hours, in dollars; past it runs stop after their step",
+    allowed: "an amount like 5 or 2.50",
+    schema: dollars,
+    fallback: () => undefined,
+    fallbackInWords: "no limit",
+  }),
+  spendPerSession: setting<number | undefined>({
+    about:
+      "what one conversation may cost with its delegated tasks, in dollars; past it its runs stop after their step",
     allowed: "an amount like 5 or 2.50",
     schema: dollars,
     fallback: () => undefined,

@@ -1,4 +1,4 @@
-import type { LaneKey, OwnerId, ProcessView, TaintSource } from "@holdfast/protocol";
+import type { LaneKey, OwnerId, ProcessView, ScheduleView, TaintSource } from "@holdfast/protocol";
 import type { Route } from "../http/routing.ts";
 import { isDeliveredLane, sessionForLane } from "../../gateway/lanes.ts";
 import { isTimeZone, nextOccurrence } from "../../automation/schedules/occurrences.ts";
@@ -57,6 +57,18 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
     return next === null ? invalidField("times", "this time has passed") : null;
   }
 
+  async function view(owner: OwnerId, schedule: Schedule): Promise<ScheduleView> {
+    const spending = await deps.spendLimits.ofSchedule(owner, schedule);
+    if (spending === null) return viewSchedule(schedule);
+    const { spentMicros, from, until } = spending;
+    return { ...viewSchedule(schedule), spending: { spentMicros, from, until } };
+  }
+
+  async function reply(owner: OwnerId, result: ScheduleWriteResult) {
+    if (result.status !== "kept") return scheduleProblem(result);
+    return answer({ schedule: await view(owner, result.schedule) });
+  }
+
   async function preview({ body }: Call<"previewSchedule">) {
     const invalid = (await validateTimes(body)) ?? (await validateDueTime(body));
     if (invalid !== null) return invalid;
@@ -77,7 +89,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
     if (invalid !== null) return invalid;
     const maker = madeIn && { lane: madeIn, ...(await makerIn(owner, madeIn)) };
     const made = { ...schedule, ...(maker && { maker }) };
-    return scheduleReply(await scheduleStore.create(owner, ids.make("schedule"), made));
+    return reply(owner, await scheduleStore.create(owner, ids.make("schedule"), made));
   }
 
   async function makerIn(owner: OwnerId, lane: LaneKey) {
@@ -87,7 +99,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
   async function change({ owner, params, body }: Call<"changeSchedule">) {
     const known = (await scheduleStore.find(owner, params.id)) ?? undefined;
     const invalid = (await validateSchedule(owner, body)) ?? (await validateDueTime(body, known));
-    return invalid ?? scheduleReply(await scheduleStore.change(owner, params.id, body));
+    return invalid ?? reply(owner, await scheduleStore.change(owner, params.id, body));
   }
 
   async function runNow({ owner, params, ids }: Call<"runSchedule">) {
@@ -115,7 +127,7 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
     const recorded = await scheduleStore.addOutcome(owner, params.id, outcome);
     // The message was delivered whether or not the run could be recorded.
     const { schedule } = recorded.status === "kept" ? recorded : found;
-    return answer({ schedule: viewSchedule(schedule), sessionId: session });
+    return answer({ schedule: await view(owner, schedule), sessionId: session });
   }
 
   async function remove({ owner, params }: Call<"removeSchedule">) {
@@ -125,10 +137,10 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
 
   return [
     mountCall(deps, "listSchedules", async ({ owner }) => {
-      const schedules = (await scheduleStore.list(owner)).map(({ schedule }) =>
-        viewSchedule(schedule),
-      );
-      return answer({ schedules });
+      const all = await scheduleStore.list(owner);
+      return answer({
+        schedules: await Promise.all(all.map(({ schedule }) => view(owner, schedule))),
+      });
     }),
     mountCall(deps, "previewSchedule", preview),
     mountCall(deps, "createSchedule", create),
@@ -148,11 +160,6 @@ function taintOfLane(lane: LaneKey): TaintSource[] {
 
 function invalidField(path: string, message: string) {
   return problem("invalid_request", { errors: [{ path, message }] });
-}
-
-function scheduleReply(result: ScheduleWriteResult) {
-  if (result.status !== "kept") return scheduleProblem(result);
-  return answer({ schedule: viewSchedule(result.schedule) });
 }
 
 function scheduleProblem(result: Exclude<ScheduleWriteResult, { status: "kept" }>) {

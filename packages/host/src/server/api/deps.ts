@@ -31,6 +31,7 @@ import type { Toolset } from "../../agent/toolset.ts";
 import type { ProcessManager } from "../../automation/processes/process-manager.ts";
 import type { Metrics } from "../../ops/telemetry/metrics.ts";
 import type { PageSettings } from "../../ops/page-settings/page-settings.ts";
+import type { SpendLimits } from "../../ops/spending/spend-limits.ts";
 import type { StorageStatus } from "../../ops/health/store-health.ts";
 import type { MountDeps } from "./endpoint.ts";
 import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
@@ -42,6 +43,7 @@ export interface ApiDeps extends MountDeps {
     Engine,
     "send" | "follow" | "notify" | "recoverLateJournals" | "stopWaiting"
   >;
+  readonly spendLimits: SpendLimits;
   readonly storageStatus: Pick<StorageStatus, "subscribe">;
   readonly compactor: Pick<Compactor, "compactNow" | "windowOf" | "count">;
   readonly memory: Pick<MemoryCommitter, "boundary">;

@@ -16,6 +16,7 @@ import type { ApiDeps } from "./deps.ts";
 import { processRoutes, scheduleRoutes } from "./automation.ts";
 import { rightsRoutes } from "../../rights/rights-routes.ts";
 import { searchRoutes } from "./session-list.ts";
+import { spendingRoutes } from "../../ops/spending/spending-routes.ts";
 import { sessionRoutes, trashRoutes } from "./sessions.ts";
 import { importRoutes } from "../../ops/import/import-routes.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
@@ -53,6 +54,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...blobRoutes(deps),
     ...searchRoutes(deps),
     ...usageRoutes(deps),
+    ...spendingRoutes(deps),
     ...eventRoutes(deps),
     ...accessRoutes(deps),
     ...transferRoutes(deps),

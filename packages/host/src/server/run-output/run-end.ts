@@ -10,7 +10,7 @@ export type RunEnd =
   | "filtered"
   /** The run took its last step, or all of its time or money; what it has done is kept. */
   | "run_limit"
-  /** The money for a day is spent. */
+  /** The money for a conversation, a schedule or a day is spent. */
   | "spend_limit"
   | "failed";
 
@@ -26,7 +26,12 @@ export function endOfRun({ state, cause = "" }: EndedRun): RunEnd {
   return failureEnds.get(cause) ?? "failed";
 }
 
-const spendCauses: ReadonlySet<string> = new Set(["spend_day", "spend_profile"]);
+const spendCauses: ReadonlySet<string> = new Set([
+  "spend_session",
+  "spend_schedule",
+  "spend_day",
+  "spend_profile",
+]);
 
 const failureEnds: ReadonlyMap<string, RunEnd> = new Map([
   ["model_output_limit", "output_limit"],
@@ -45,6 +50,8 @@ const limitTexts: ReadonlyMap<string, string> = new Map([
   ["steps", "The run reached its limit of steps."],
   ["time", "The run reached its time limit."],
   ["spend", "The run reached its spending limit."],
+  ["spend_session", "The conversation reached its spending limit."],
+  ["spend_schedule", "The schedule reached its spending limit for this period."],
   ["spend_day", "The spending limit for 24 hours is reached."],
   ["spend_profile", "The spending limit of the rights profile for 24 hours is reached."],
 ]);

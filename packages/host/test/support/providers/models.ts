@@ -57,6 +57,7 @@ export const noModelConfig: ModelConfig = {
   localModels: { ...unset, value: "off" },
   spendPerRun: unset,
   spendPerDay: unset,
+  spendPerSession: unset,
 };
 
 /** Without an environment, every name is a usable model. */

@@ -24,6 +24,7 @@ import {
 } from "../rows.ts";
 import { decodeEvents, eventColumns, readEntries, readEvents, readJournal } from "../events.ts";
 import { readUsageGroups } from "./usage-groups.ts";
+import { readSender, readUsageOfWork } from "./usage-of-work.ts";
 
 const approvalById = statement(
   "approval_by_id",
@@ -312,6 +313,8 @@ export function createReads(pool: ReaderPool): Reads {
       const [row] = await pool.rows(usageTotals, values);
       return usageRow.parse(row);
     },
+    senderOf: (owner, run) => readSender(pool, owner, run),
+    usageOfWork: async (owner, query) => usageRow.parse(await readUsageOfWork(pool, owner, query)),
     usageGroups: (owner, query) => readUsageGroups(pool, owner, query),
     async blob(owner, id) {
       const [row] = await pool.rows(blobById, [owner, id]);

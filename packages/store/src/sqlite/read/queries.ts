@@ -14,6 +14,7 @@ import type {
   UsageGroup,
   UsageGroupQuery,
   UsageQuery,
+  WorkQuery,
   UsageTotals,
 } from "@holdfast/engine";
 import {
@@ -69,6 +70,7 @@ import {
 } from "./derived-rows.ts";
 import { readList, readListJson } from "./list.ts";
 import { readUsageGroups } from "./usage-groups.ts";
+import { readSender, readUsageOfWork } from "./usage-of-work.ts";
 
 /** A snapshot with undecoded events. */
 export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
@@ -93,7 +95,9 @@ export interface Queries
   event(owner: OwnerId, session: SessionId, id: EventId): readonly Cells[];
   run(owner: OwnerId, id: RunId): RunRow | null;
   lane(owner: OwnerId, lane: LaneKey): SessionId | null;
+  senderOf(owner: OwnerId, run: RunId): string | null;
   usage(owner: OwnerId, query: UsageQuery): UsageTotals;
+  usageOfWork(owner: OwnerId, query: WorkQuery): UsageTotals;
   usageGroups(owner: OwnerId, query: UsageGroupQuery): UsageGroup[];
   blob(owner: OwnerId, id: BlobId): Blob | null;
   request(owner: OwnerId, key: string, after: number): RequestRow | null;
@@ -179,6 +183,8 @@ export function createQueries(connection: Connection): Queries {
       return row === undefined ? null : text<SessionId>(row, "id");
     },
     usage: (owner, query) => readUsage(connection, owner, query),
+    senderOf: (owner, run) => readSender(connection, owner, run),
+    usageOfWork: (owner, query) => usageTotals.parse(readUsageOfWork(connection, owner, query)),
     usageGroups: (owner, query) => readUsageGroups(connection, owner, query),
     blob(owner, id) {
       const row = connection

@@ -62,6 +62,8 @@ export function createReads({ queryInThread, queryInline }: ReadDeps, report: Re
       (query.session === undefined ? queryInThread : queryInline)("outbox", [owner, query]),
     inbound: (...args) => queryInline("inbound", args),
     usage: (...args) => queryInThread("usage", args),
+    senderOf: (...args) => queryInThread("senderOf", args),
+    usageOfWork: (...args) => queryInThread("usageOfWork", args),
     usageGroups: (...args) => queryInThread("usageGroups", args),
     blob: (...args) => queryInThread("blob", args),
     approval: (...args) => queryInline("approval", args),

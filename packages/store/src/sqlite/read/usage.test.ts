@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { UsageGroupQuery, UsageQuery } from "@holdfast/engine";
+import type { UsageGroupQuery, UsageQuery, WorkQuery } from "@holdfast/engine";
 import { ids, ownerId } from "@holdfast/protocol";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -42,6 +42,16 @@ test.each<[string, UsageGroupQuery]>([
   expect(whole.filter((step) => !/^SCAN (d VIRTUAL TABLE|used$|\(?subquery)/.test(step))).toEqual(
     [],
   );
+});
+
+test.each<[string, WorkQuery]>([
+  ["a session and its delegated tasks", { session, childLanes: "delegate:" }],
+  ["a schedule and its delegated tasks", { clientPrefix: "schedule:", childLanes: "delegate:" }],
+])("the cost of %s reads no table as a whole", async (_, query) => {
+  const steps = await planOf((queries) => queries.usageOfWork(ownerId.parse("owner"), query));
+  const whole = steps.filter((step) => step.startsWith("SCAN"));
+  const ownRows = /^SCAN (tree|work|used|own|d|continued|c|paid|\(?subquery|CONSTANT)/;
+  expect(whole.filter((step) => !ownRows.test(step))).toEqual([]);
 });
 
 /** How SQLite runs the statements of a query, on an empty store. */

@@ -1,5 +1,5 @@
 import type { UsageGroup, UsageGroupQuery } from "@holdfast/engine";
-import { runId } from "@holdfast/protocol";
+import { laneKey, type RunId, runId } from "@holdfast/protocol";
 import { anEvent, aLane, anInput, aRunId, aUsage } from "../../fixtures/factories.ts";
 import type { StoreCase } from "../harness.ts";
 import { openTestSession, assertSameJson } from "../../fixtures/open-session.ts";
@@ -145,6 +145,99 @@ export const ledgerCases: readonly StoreCase[] = [
         ["1", 150, 60, 97, 3],
         ["2", 10, 0, 5, 1],
       ]);
+    },
+  },
+  {
+    title: "usage of a session counts what was delegated from it, at any depth",
+    async run({ store }) {
+      const root = await openTestSession(store);
+      const [child, grandchild, sibling] = [
+        await openTestSession(store, {}, root.owner),
+        await openTestSession(store, {}, root.owner),
+        await openTestSession(store, {}, root.owner),
+      ];
+      const under = (session: string, n: number) => `handed:${session}:run_${n}:call_${n}`;
+      await child.commit([anEvent("lane.bound", { lane: laneKey.parse(under(root.session, 1)) })]);
+      await grandchild.commit([
+        anEvent("lane.bound", { lane: laneKey.parse(under(child.session, 2)) }),
+      ]);
+      // Another prefix, and a session whose id begins with this one's, are somebody else's.
+      await sibling.commit([
+        anEvent("lane.bound", { lane: laneKey.parse(`other:${root.session}:run_1:call_1`) }),
+        anEvent("lane.bound", { lane: laneKey.parse(under(`${root.session}0`, 1)) }),
+      ]);
+      await root.commit([
+        aUsage(aRunId(), { costMicros: 1 }),
+        aUsage(undefined, { costMicros: 2 }),
+      ]);
+      await child.commit([aUsage(aRunId(), { costMicros: 10 })]);
+      await grandchild.commit([aUsage(undefined, { costMicros: 100 })]);
+      await sibling.commit([aUsage(aRunId(), { costMicros: 1_000 })]);
+      const cost = async (session: typeof root.session, childLanes = "handed:") =>
+        (await store.reads.usageOfWork(root.owner, { session, childLanes })).costMicros;
+      assertSameJson(
+        [await cost(root.session), await cost(child.session), await cost(grandchild.session)],
+        [113, 110, 100],
+      );
+      assertSameJson(await cost(root.session, "none:"), 3);
+      const stranger = await openTestSession(store);
+      const query = { session: root.session, childLanes: "handed:" };
+      assertSameJson((await store.reads.usageOfWork(stranger.owner, query)).calls, 0);
+    },
+  },
+  {
+    title: "usage of a sender counts runs that continued theirs, and what was delegated from them",
+    async run({ store, advanceClock }) {
+      const chat = await openTestSession(store);
+      const send = async (to: typeof chat, clientId: string, continues?: RunId) => {
+        const input = anInput({ clientId, ...(continues !== undefined && { continues }) });
+        await to.commit([input]);
+        return runId.parse(input.data["runId"]);
+      };
+      const mine = await send(chat, "mine");
+      const timed = await send(chat, "timer:one:2026");
+      const other = await send(chat, "timer:one-more:2026");
+      const continuing = await send(chat, "again", timed);
+      const child = await openTestSession(store, {}, chat.owner);
+      const bind = (lane: string) => anEvent("lane.bound", { lane: laneKey.parse(lane) });
+      await child.commit([bind(`handed:${chat.session}:${continuing}:call_7`)]);
+      const task = await send(child, "call_7");
+      const later = await send(child, "later");
+      const own = await openTestSession(store, {}, chat.owner);
+      const first = await send(own, "timer:one:2027");
+      const senders = [timed, continuing, task, aRunId()].map((run) =>
+        store.reads.senderOf(chat.owner, run),
+      );
+      const named = ["timer:one:2026", "timer:one:2026", "call_7", null];
+      assertSameJson(await Promise.all(senders), named);
+      const { owner: stranger } = await openTestSession(store);
+      assertSameJson(await store.reads.senderOf(stranger, timed), null);
+      const spend = (to: typeof chat, run: typeof mine | undefined, costMicros: number) =>
+        to.commit([aUsage(run, { costMicros })]);
+      const { at: since } = await spend(chat, timed, 1);
+      await spend(chat, mine, 100_000);
+      await spend(chat, other, 200_000);
+      // What was spent beside runs in a conversation that somebody else began is theirs.
+      await spend(chat, undefined, 400_000);
+      await spend(chat, continuing, 2);
+      await spend(child, task, 10);
+      await spend(child, undefined, 20);
+      await spend(child, later, 800_000);
+      await spend(own, first, 100);
+      await spend(own, undefined, 200);
+      const query = { clientPrefix: "timer:one:", childLanes: "handed:" };
+      const cost = async (after?: number) =>
+        (
+          await store.reads.usageOfWork(chat.owner, {
+            ...query,
+            ...(after !== undefined && { since: after }),
+          })
+        ).costMicros;
+      assertSameJson([await cost(), await cost(since)], [333, 333]);
+      await advanceClock(60_000);
+      const { at } = await spend(chat, timed, 5);
+      assertSameJson([await cost(), await cost(at)], [338, 5]);
+      assertSameJson(await cost(at + 1), 0);
     },
   },
   {

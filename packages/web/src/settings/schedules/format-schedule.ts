@@ -56,6 +56,17 @@ export function describeNext(
   return texts.nextInZone(local, shown, timeZone);
 }
 
+/** What was spent of the limit in this period, and until when nothing begins if that is all of it. */
+export function describeSpending({ spendLimit, spending }: ScheduleView): string {
+  if (spendLimit == null || spending === undefined) return "";
+  const { spentMicros, until } = spending;
+  const { costMicros, per } = spendLimit;
+  const isReached = spentMicros >= costMicros;
+  const t = texts.spending;
+  const spent = t.spent(spentMicros, costMicros, texts.form.limitPer[per]);
+  return isReached ? t.reached(spent, formatMoment(until, localTimeZone())) : spent;
+}
+
 export function formatMoment(at: number, timeZone: string): string {
   return formatIn(at, timeZone, { ...dayFormat, ...clockFormat });
 }

@@ -13,6 +13,7 @@ import {
   isFailedOutcome,
   describeNext,
   describeOutcome,
+  describeSpending,
   localTimeZone,
   describeTimes,
 } from "./format-schedule.ts";
@@ -35,6 +36,7 @@ export function ScheduleCard(props: ScheduleCardProps) {
   const { schedule, knownNames, cost, titleOfSession, onRun, onSetState, onEdit, onRemove } = props;
   const { title, prompt, state, timeZone, target, missed, report, maker, recent, nextAt } =
     schedule;
+  const { spendLimit, spending } = schedule;
   const [isConfirming, setIsConfirming] = useState(false);
   const isOn = state === "on";
   const when = describeTimes(schedule);
@@ -91,6 +93,9 @@ export function ScheduleCard(props: ScheduleCardProps) {
           ],
           ...(report === "changes" ? [[texts.facts.report, texts.report.changes] as const] : []),
           [texts.facts.missed, texts.missed[missed]],
+          ...(spendLimit == null || spending === undefined
+            ? []
+            : [[texts.facts.limit, describeSpending(schedule)] as const]),
           ...(cost === null ? [] : [[texts.facts.cost, texts.cost(cost)] as const]),
           ...(maker === undefined
             ? []

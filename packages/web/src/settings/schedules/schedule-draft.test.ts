@@ -25,8 +25,13 @@ test("a schedule that is opened for editing and saved unchanged stays the same",
   const draft = draftFromSchedule(schedule, "2026-11-16");
   expect(draftToBody(draft)).toEqual({
     kind: "complete",
-    body: { title, prompt, times, timeZone, missed, report: "always" },
+    body: { title, prompt, times, timeZone, missed, report: "always", spendLimit: null },
   });
+  const spendLimit = { costMicros: 1_500_000, per: "week" } as const;
+  expect(draftToBody(draftFromSchedule({ ...schedule, spendLimit }, "2026-11-16"))).toMatchObject({
+    body: { spendLimit },
+  });
+  expect(draftToBody({ ...draft, limit: "0" })).toEqual({ kind: "missing", field: "limit" });
   expect(parseTarget(draft.where)).toEqual(target);
   const once = { ...schedule, times: { date: "2026-12-24", at: "18:00" } };
   expect(draftToBody(draftFromSchedule(once, "2026-11-16"))).toMatchObject({

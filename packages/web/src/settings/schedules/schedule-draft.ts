@@ -1,6 +1,7 @@
 import {
   type LaneKey,
   type ScheduleBody,
+  type ScheduleSpendLimit,
   type ScheduleTimes,
   type ScheduleView,
   type SessionId,
@@ -29,6 +30,9 @@ export interface ScheduleDraft {
   readonly where: string;
   readonly missed: "skip" | "once";
   readonly report: "always" | "changes";
+  /** In dollars; empty for no limit. */
+  readonly limit: string;
+  readonly limitPer: ScheduleSpendLimit["per"];
 }
 
 const unitMinutes = { minutes: 1, hours: 60, days: 24 * 60 } as const;
@@ -60,13 +64,21 @@ export function emptyDraft(timeZone: string, today: string): ScheduleDraft {
     where: "own",
     missed: "skip",
     report: "always",
+    limit: "",
+    limitPer: "month",
   };
 }
 
 export function draftFromSchedule(schedule: ScheduleView, today: string): ScheduleDraft {
   const { prompt, title, times, timeZone, target, missed, report = "always" } = schedule;
   const where = "lane" in target ? target.lane : target.sessionId;
-  const common = { ...emptyDraft(timeZone, today), prompt, title, where, missed, report };
+  const { spendLimit } = schedule;
+  const limits = spendLimit && {
+    limit: String(spendLimit.costMicros / 1_000_000),
+    limitPer: spendLimit.per,
+  };
+  const own = { prompt, title, where, missed, report, ...limits };
+  const common = { ...emptyDraft(timeZone, today), ...own };
   if ("everyMinutes" in times) {
     const { count, unit } = splitInterval(times.everyMinutes);
     return { ...common, repeat: "interval", every: String(count), unit, from: times.from ?? null };
@@ -79,7 +91,7 @@ export function draftFromSchedule(schedule: ScheduleView, today: string): Schedu
 
 type Missing = {
   readonly kind: "missing";
-  readonly field: "prompt" | "days" | "times" | "interval" | "cron";
+  readonly field: "prompt" | "days" | "times" | "interval" | "cron" | "limit";
 };
 export type DraftResult =
   | Missing
@@ -95,7 +107,11 @@ export function draftToBody(draft: ScheduleDraft): DraftResult {
   const { missed, report } = draft;
   const { times } = drafted;
   const timeZone = draft.timeZone.trim();
-  return { kind: "complete", body: { prompt, title, timeZone, missed, report, times } };
+  const costMicros = Math.round(Number(draft.limit) * 1_000_000);
+  const hasLimit = draft.limit.trim() !== "";
+  if (hasLimit && !(costMicros > 0)) return { kind: "missing", field: "limit" };
+  const spendLimit = hasLimit ? { costMicros, per: draft.limitPer } : null;
+  return { kind: "complete", body: { prompt, title, timeZone, missed, report, times, spendLimit } };
 }
 
 export function draftTimes(

@@ -1,5 +1,5 @@
 import type { GatewayView, ScheduleView } from "@holdfast/protocol";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import { useApp } from "../../app-context.ts";
 import { strings } from "../../strings/strings.ts";
 import type { KnownNames } from "../gateway/lane-name.ts";
@@ -22,6 +22,7 @@ interface ScheduleFormProps {
 }
 
 const texts = strings.schedules;
+const limitPeriods = ["day", "week", "month"] as const;
 
 function today(): string {
   const now = new Date();
@@ -33,6 +34,7 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
   const [draft, setDraft] = useState<ScheduleDraft>(() =>
     schedule === null ? emptyDraft(localTimeZone(), today()) : draftFromSchedule(schedule, today()),
   );
+  const id = useId();
   const [trouble, setTrouble] = useState<string | null>(null);
   const [saving, setSaving] = useState(false);
   const save = useSaveSchedule(schedule);
@@ -108,6 +110,42 @@ export function ScheduleForm({ schedule, chats, onSaved, onClose }: ScheduleForm
           </label>
         ))}
       </fieldset>
+      <div className="field">
+        <label htmlFor={`${id}-limit`}>{texts.form.limit}</label>
+        <div className="row">
+          <input
+            id={`${id}-limit`}
+            className="input"
+            type="number"
+            inputMode="decimal"
+            min="0"
+            max="1000000"
+            step="any"
+            placeholder={texts.form.noLimit}
+            aria-describedby={`${id}-limit-hint`}
+            value={draft.limit}
+            onChange={(event) => change({ limit: event.target.value })}
+          />
+          <select
+            className="input"
+            aria-label={texts.form.limitPeriod}
+            value={draft.limitPer}
+            onChange={(event) => {
+              const per = limitPeriods.find((period) => period === event.target.value);
+              if (per !== undefined) change({ limitPer: per });
+            }}
+          >
+            {limitPeriods.map((per) => (
+              <option key={per} value={per}>
+                {texts.form.limitPer[per]}
+              </option>
+            ))}
+          </select>
+        </div>
+        <p className="quiet" id={`${id}-limit-hint`}>
+          {texts.form.limitHint}
+        </p>
+      </div>
       {trouble !== null && (
         <p className="callout" role="alert">
           {trouble}

@@ -10,7 +10,7 @@ import {
 } from "../host-settings.tsx";
 import { SettingsGroup } from "../settings-group.tsx";
 
-/** What may be spent in a day and on one answer. */
+/** What may be spent in a day, on one conversation and on one answer. */
 export function SpendLimits() {
   const { query, save } = useHostSettings();
   const t = strings.usage.limits;
@@ -19,6 +19,11 @@ export function SpendLimits() {
       {({ settings }) => (
         <>
           <SpendLimit label={t.perDay} setting={find(settings, "spendPerDay")} onSave={save} />
+          <SpendLimit
+            label={t.perSession}
+            setting={find(settings, "spendPerSession")}
+            onSave={save}
+          />
           <SpendLimit label={t.perRun} setting={find(settings, "spendPerRun")} onSave={save} />
         </>
       )}

@@ -3,6 +3,7 @@ import {
   describeAlternatives,
   describeFact,
   describeSchedule,
+  describeSpendLimit,
 } from "@holdfast/client";
 import { commandUsage, modeWords, type SessionId, type UsageTotalsView } from "@holdfast/protocol";
 import { problemText, useApp } from "../../app-context.ts";
@@ -31,6 +32,7 @@ export type ShownAnswer = Extract<
       | "agents"
       | "memory"
       | "usage"
+      | "limits"
       | "status"
       | "inbox"
       | "alternatives"
@@ -53,6 +55,7 @@ export function isShownAnswer(answer: CommandAnswer): answer is ShownAnswer {
     "agents",
     "memory",
     "usage",
+    "limits",
     "status",
     "inbox",
     "alternatives",
@@ -233,6 +236,14 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
           <Fact name={strings.command.today} value={formatUsage(answer.today)} />
           <Fact name={strings.command.ever} value={formatUsage(answer.all)} />
         </dl>
+      );
+    case "limits":
+      return (
+        <ul className="facts-list">
+          {answer.limits.map((limit) => (
+            <li key={limit.scope}>{describeSpendLimit(limit)}</li>
+          ))}
+        </ul>
       );
     case "status":
       return (
