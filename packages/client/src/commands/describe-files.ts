@@ -45,7 +45,7 @@ const effectKinds: Readonly<Record<LastingEffect["kind"], (text: string, tool: s
 const missingReasons: Readonly<Record<UnsavedReason, string>> = {
   no_git: "git is not installed, so what commands changed was not saved",
   too_many: "a command changed too many files to save",
-  failed: "the files before a command could not be saved in time",
+  failed: "the files before a command could not be saved",
   too_large: "a file was too large to save",
   link: "a link was changed",
   repository: "a repository inside the folder was not saved",

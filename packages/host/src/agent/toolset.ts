@@ -124,6 +124,8 @@ export interface Toolset {
   readonly snapshots: FileSnapshots;
 }
 
+const bytesPerMegabyte = 1024 * 1024;
+
 export type ToolsetConfig = Pick<
   Config,
   | "home"
@@ -136,6 +138,7 @@ export type ToolsetConfig = Pick<
   | "sandboxProcesses"
   | "sandboxMemory"
   | "sandboxFileSize"
+  | "snapshotSize"
   | "processesPerSession"
   | "processHours"
 >;
@@ -189,6 +192,7 @@ export function createToolset(
   const snapshots = new LocalFileSnapshots({
     folder: join(home, "snapshots"),
     git: findProgram("git"),
+    mostBytes: config.snapshotSize.value * bytesPerMegabyte,
   });
   const rules = openStoredRules(store.register);
   const policy = createPolicy({

@@ -268,11 +268,10 @@ function CommentForm({ name, line, onMove, onAdd, onCancel }: CommentFormProps) 
           {strings.common.cancel}
         </button>
         {line !== null && (
-          <>
-            <span className="spacer" />
+          <span className="line-movers">
             {mover(-1, t.comment.lineAbove, "up")}
             {mover(1, t.comment.lineBelow, "down")}
-          </>
+          </span>
         )}
       </div>
     </form>

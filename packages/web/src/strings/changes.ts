@@ -23,7 +23,7 @@ const effects: Readonly<Record<LastingEffect["kind"], string>> = {
 const missing: Readonly<Record<UnsavedReason, string>> = {
   no_git: "git is not installed on the host, so what commands changed is not known.",
   too_many: "A command changed more files than are saved.",
-  failed: "The files before a command could not be saved in time.",
+  failed: "The files before a command could not be saved.",
   too_large: "Files of more than 16 MB are not saved.",
   link: "Links are not saved.",
   repository: "Repositories inside the folder are not saved.",

@@ -8,8 +8,10 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -19,6 +21,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { findProgram } from "../../sandbox/find-program.ts";
 import type { SavedChanges } from "./file-snapshots.ts";
 import { LocalFileSnapshots } from "./local-snapshots.ts";
+import { readRemoval } from "./saved-size.ts";
 
 let home: string;
 let folder: string;
@@ -35,6 +38,12 @@ beforeEach(() => {
 
 function openSnapshots(program = findProgram("git")): LocalFileSnapshots {
   return new LocalFileSnapshots({ folder: join(home, "snapshots"), git: program });
+}
+
+/** Ends before git would: it waits at a FIFO for ever. */
+function openImpatient(now: () => number, rest = {}): LocalFileSnapshots {
+  const own = { folder: join(home, "snapshots"), git: findProgram("git"), now };
+  return new LocalFileSnapshots({ ...own, ...rest });
 }
 
 function put(path: string, text: string): void {
@@ -219,4 +228,54 @@ test("two processes save one folder at once, and both snapshots are whole", asyn
   ]);
   expect(first.changes).toHaveLength(50);
   expect(second.changes).toEqual(first.changes);
+});
+
+test("a folder that stalls git is left alone for ten minutes, and saved again when it no longer does", async () => {
+  put("a.txt", "one\n");
+  commitAll();
+  let now = Date.now();
+  const patient = openImpatient(() => now, { scanLimitMs: 300 });
+  mkdirSync(join(folder, "deep"));
+  execFileSync("mkfifo", [join(folder, "deep", ".gitignore")]);
+  const stalled = await patient.take(folder, signal);
+  expect(await patient.changesSince(folder, stalled, signal)).toMatchObject({ missing: "failed" });
+  rmSync(join(folder, "deep"), { recursive: true });
+  const rested = await patient.take(folder, signal);
+  expect(await patient.changesSince(folder, rested, signal)).toMatchObject({ missing: "failed" });
+  now += 10 * 60_000;
+  const saved = openImpatient(() => now);
+  const before = await saved.take(folder, signal);
+  put("a.txt", "two\n");
+  expect(await saved.changesSince(folder, before, signal)).toMatchObject({
+    changes: [{ path: "a.txt" }],
+  });
+});
+
+test("beyond its size the oldest contents go, what is younger stays, and commands are saved on", async () => {
+  let now = Date.now();
+  const small = openImpatient(() => now, { mostBytes: 40_000 });
+  const workspace = small.workspaceOf(folder);
+  await small.keepFor(workspace, {
+    owner: ownerId.parse("owner"),
+    session: ids.make("session"),
+  });
+  put("a.txt", "one\n");
+  await small.take(folder, signal);
+  const old = await small.put(workspace, randomBytes(30_000));
+  now += 20 * 60_000;
+  const fresh = await small.put(workspace, randomBytes(30_000));
+  utimesSync(
+    join(home, "snapshots", workspace, "objects", fresh.slice(0, 2), fresh.slice(2)),
+    now / 1000,
+    now / 1000,
+  );
+  await small.prune(async () => true);
+  expect(await small.get(workspace, old)).toBeNull();
+  expect(await small.get(workspace, fresh)).not.toBeNull();
+  expect(await readRemoval(join(home, "snapshots"))).toMatchObject({ at: now });
+  const before = await small.take(folder, signal);
+  put("a.txt", "two\n");
+  expect(await contentsOf(await small.changesSince(folder, before, signal), small)).toEqual({
+    "a.txt": ["one\n", "two\n"],
+  });
 });

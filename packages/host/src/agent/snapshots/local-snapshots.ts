@@ -20,6 +20,7 @@ import type {
 import { GitIndex, type IndexEntry, type ScannedFolder, type TreeChange } from "./git-index.ts";
 import { ObjectFiles } from "./object-files.ts";
 import { readWhole } from "./read-saved.ts";
+import { chooseOldest, listSaved, noteRemoval, sizeOf } from "./saved-size.ts";
 
 /** A snapshot as it is stored: a tree in git's own format, without the contents of what has not changed. */
 const storedSnapshot = z.strictObject({
@@ -42,7 +43,18 @@ export interface LocalSnapshotsDeps {
   readonly folder: string;
   /** The path of git; `null` without it. */
   readonly git: string | null;
+  /** Beyond this the oldest contents are removed; without it there is no limit. */
+  readonly mostBytes?: number;
+  /** How long git may look for changes. */
+  readonly scanLimitMs?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
 }
+
+const usualScanLimitMs = 10_000;
+/** So long a folder that git could not scan in time is left alone. */
+const restMs = 10 * 60_000;
+const trimEveryMs = 60_000;
 
 /** Keeps snapshots in a folder of this machine. Git finds what has changed, with an index and a folder of our own. */
 export class LocalFileSnapshots implements FileSnapshots {
@@ -50,6 +62,12 @@ export class LocalFileSnapshots implements FileSnapshots {
   readonly #indexes = new Map<string, Promise<GitIndex>>();
   readonly #queues = new Map<string, ReturnType<typeof serialQueue>>();
   readonly #kept = new Set<string>();
+  readonly #restingUntil = new Map<string, number>();
+  /** What is saved, as far as it is known: counted once, and then what is written is added. */
+  #savedBytes = 0;
+  /** Nothing is old enough to make room. */
+  #isFull = false;
+  #nextTrimAt = 0;
 
   constructor(deps: LocalSnapshotsDeps) {
     this.#deps = deps;
@@ -72,9 +90,10 @@ export class LocalFileSnapshots implements FileSnapshots {
   }
 
   async take(folder: string, signal: AbortSignal): Promise<string> {
-    const snapshot = await this.#exclusively(folder, () => this.#capture(folder, signal));
+    const workspace = this.workspaceOf(folder);
+    const snapshot = await this.#exclusively(workspace, () => this.#capture(folder, signal));
     const text = JSON.stringify(snapshot);
-    return this.#objects(this.workspaceOf(folder)).put(Buffer.from(text), "cached");
+    return this.#objects(workspace).put(Buffer.from(text), "cached");
   }
 
   async changesSince(folder: string, name: string, signal: AbortSignal): Promise<SavedChanges> {
@@ -83,7 +102,7 @@ export class LocalFileSnapshots implements FileSnapshots {
     if (before === null) return nothingKnown("failed");
     if (before.tree === null) return nothingKnown(before.missing ?? "failed");
     const { tree } = before;
-    return this.#exclusively(folder, async () => {
+    return this.#exclusively(this.workspaceOf(folder), async () => {
       const after = await this.#capture(folder, signal);
       if (after.tree === null) return nothingKnown(after.missing ?? "failed");
       const index = await this.#index(folder, signal);
@@ -123,17 +142,55 @@ export class LocalFileSnapshots implements FileSnapshots {
       this.#kept.clear();
       await rm(this.#folderOf(workspace), { recursive: true, force: true });
     }
+    await this.#trim();
+  }
+
+  #grow(bytes: number): void {
+    const { mostBytes = Infinity, now = Date.now } = this.#deps;
+    this.#savedBytes += bytes;
+    if (this.#savedBytes <= mostBytes || now() < this.#nextTrimAt) return;
+    this.#nextTrimAt = now() + trimEveryMs;
+    // Nobody waits for it. What cannot be removed now is tried again later.
+    this.#trim().catch(() => undefined);
+  }
+
+  /** Removes the oldest contents if there are too many. An undo that needs one of them says that it is not saved. */
+  async #trim(): Promise<void> {
+    const { folder, mostBytes = Infinity, now = Date.now } = this.#deps;
+    const saved = await listSaved(folder);
+    const chosen = chooseOldest(saved, { mostBytes, now: now() });
+    for (const workspace of new Set(chosen.map((each) => each.workspace)))
+      await this.#exclusively(workspace, async () => {
+        const own = chosen.filter((each) => each.workspace === workspace);
+        // The index may name trees that go.
+        this.#indexes.delete(workspace);
+        await rm(join(this.#folderOf(workspace), "index"), { force: true });
+        await mapParallel(own, parallelReads, ({ path }) => rm(path, { force: true }));
+      });
+    this.#savedBytes = sizeOf(saved) - sizeOf(chosen);
+    this.#isFull = this.#savedBytes > mostBytes;
+    const newest = chosen.at(-1);
+    if (newest !== undefined)
+      await noteRemoval(folder, { at: now(), upTo: newest.writtenAt, bytes: sizeOf(chosen) });
   }
 
   async #capture(folder: string, signal: AbortSignal): Promise<StoredSnapshot> {
+    const { scanLimitMs = usualScanLimitMs, now = Date.now } = this.#deps;
+    const workspace = this.workspaceOf(folder);
+    const isResting = now() < (this.#restingUntil.get(workspace) ?? 0);
+    if (this.#isFull) this.#grow(0);
+    if (isResting || this.#isFull) return unavailable("failed");
     const index = await this.#index(folder, signal);
     if (index === null) return unavailable("no_git");
     const failed = (): StoredSnapshot => {
       // The next command begins anew: our folder may have been deleted.
-      this.#indexes.delete(this.workspaceOf(folder));
+      this.#indexes.delete(workspace);
       return unavailable("failed");
     };
-    const scanned = await index.scan(signal);
+    const limit = AbortSignal.timeout(scanLimitMs);
+    const scanned = await index.scan(AbortSignal.any([signal, limit]));
+    // Git waits for ever at a FIFO that is named like one of its files. Every command would wait with it.
+    if (scanned === null && limit.aborted) this.#restingUntil.set(workspace, now() + restMs);
     if (scanned === null) return failed();
     if (scanned.touched.length > maxFiles) return unavailable("too_many");
     const jail = await Jail.open(folder);
@@ -206,8 +263,7 @@ export class LocalFileSnapshots implements FileSnapshots {
   }
 
   /** Git's index has one writer at a time, here and in other processes on this home. */
-  #exclusively<T>(folder: string, work: () => Promise<T>): Promise<T> {
-    const workspace = this.workspaceOf(folder);
+  #exclusively<T>(workspace: string, work: () => Promise<T>): Promise<T> {
     const queue = this.#queues.get(workspace) ?? serialQueue();
     this.#queues.set(workspace, queue);
     return queue(async () => {
@@ -221,7 +277,9 @@ export class LocalFileSnapshots implements FileSnapshots {
   }
 
   #objects(workspace: string): ObjectFiles {
-    return new ObjectFiles(join(this.#folderOf(workspace), "objects"));
+    return new ObjectFiles(join(this.#folderOf(workspace), "objects"), (bytes) =>
+      this.#grow(bytes),
+    );
   }
 
   #folderOf(workspace: string): string {

@@ -15,9 +15,11 @@ const maxObjectBytes = 64 * 1024 * 1024;
 /** Files named by what they contain, as git stores a file's content: git can read them, and none is needed to. */
 export class ObjectFiles {
   readonly #folder: string;
+  readonly #onWrite: (bytes: number) => void;
 
-  constructor(folder: string) {
+  constructor(folder: string, onWrite: (bytes: number) => void) {
     this.#folder = folder;
+    this.#onWrite = onWrite;
   }
 
   static idOf(content: Uint8Array): string {
@@ -51,6 +53,7 @@ export class ObjectFiles {
         await handle.close();
       }
       await rename(fresh, path);
+      this.#onWrite(bytes.byteLength);
     } catch (error) {
       await unlink(fresh).catch(() => undefined);
       throw error;

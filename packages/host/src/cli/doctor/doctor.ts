@@ -12,6 +12,7 @@ import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
 import { checkHome } from "./home.ts";
 import { checkHost, checkPostgres } from "./host.ts";
+import { checkSavedFiles } from "./saved-files.ts";
 import { checkSecrets } from "./secrets.ts";
 import { checkEscapes, checkSandbox } from "./sandbox.ts";
 import { checkServedMcp, checkConfiguredMcp } from "./mcp.ts";
@@ -83,6 +84,7 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
   return [
     ...findings,
     ...(await checkDisk(home.value)),
+    await checkSavedFiles(config.value, Date.now()),
     ...(await checkSandbox(config.value)),
     await checkPort(host.value, port.value, await findRunningHost(home.value)),
     ...(await checkPostgres(config.value)),

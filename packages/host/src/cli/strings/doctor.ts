@@ -49,6 +49,7 @@ export const doctorStrings = {
     sandbox: "Sandbox",
     secrets: "Secrets",
     settings: "Settings",
+    saved: "Saved files",
     space: "Free space",
     spend: "Spend limit",
     spills: "Spills",
@@ -60,6 +61,13 @@ export const doctorStrings = {
   settings: {
     ok: "all of them are valid",
     mend: "holdfast config schema shows what config.json can contain.",
+  },
+  saved: {
+    size: (megabytes: number, most: number) =>
+      `${formatNumber(megabytes)} of ${formatNumber(most)} MB to undo what tools did to files`,
+    removed: (size: string, upTo: string, at: string) =>
+      `${size}; what was saved until ${upTo} was removed on ${at} to make room, and is not undone any more`,
+    mend: "To keep more: holdfast config set snapshotSize <megabytes>",
   },
   machine: {
     nodeTooOld: (version: string) => `${version} is too old`,

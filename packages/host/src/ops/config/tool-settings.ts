@@ -127,6 +127,13 @@ export const toolSettings = {
     fallback: () => 8_192,
     fallbackInWords: "8192",
   }),
+  snapshotSize: setting({
+    about: "how many megabytes of files are kept to undo what tools did; the oldest go first",
+    allowed: "a number from 1 to 1000000",
+    schema: wholeNumber(1, 1_000_000),
+    fallback: () => 4_096,
+    fallbackInWords: "4096",
+  }),
   delegateDepth: setting({
     about: "how deep agents may hand tasks on to children of theirs",
     allowed: "a number from 0 (not at all) to 5",
