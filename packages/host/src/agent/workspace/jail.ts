@@ -194,6 +194,12 @@ export class Jail {
     return this.#inFolder(path, async (_, below) => join(this.root, below));
   }
 
+  /** A folder that stays open, whatever becomes of its name. The caller closes it. */
+  openFolder(path: string): Promise<PathResult<FileHandle>> {
+    const flags = constants.O_RDONLY | constants.O_DIRECTORY;
+    return this.#inFolder(path, (folder) => open(folder, flags));
+  }
+
   async #inFolder<T>(path: string, use: (folder: string, below: string) => Promise<T>) {
     return this.#at(path, "refuse", async ({ folder, name, info }): Promise<PathResult<T>> => {
       if (name === null) return found(await use(folderPath(this.root, folder), folder.path));
