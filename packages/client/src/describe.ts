@@ -9,16 +9,28 @@ import {
   type SessionMode,
 } from "@holdfast/protocol";
 
-const retryTexts: Readonly<Record<string, string>> = {
-  model_overloaded: "The provider is busy. Retrying soon.",
-  model_unavailable: "The provider could not answer. Retrying soon.",
-  model_silent: "The provider stopped responding. Retrying soon.",
+const retryCauses: Readonly<Record<string, string>> = {
+  model_overloaded: "The provider is busy.",
+  model_unavailable: "The provider could not answer.",
+  model_unreachable: "The provider cannot be reached.",
+  model_silent: "The provider stopped responding.",
+  model_cut: "The answer broke off.",
+  model_garbled: "The provider's answer could not be read.",
 };
 
 /** Why nothing comes while a run is live: the model failed transiently and will be called again. */
-export function describeRetry({ state, cause }: Pick<RunView, "state" | "cause">): string | null {
+export function describeRetry(run: Pick<RunView, "state" | "cause">): string | null {
+  const cause = describeRetryCause(run);
+  return cause === null ? null : `${cause} Retrying soon.`;
+}
+
+/** The same where the time of the next try is shown beside it. */
+export function describeRetryCause({
+  state,
+  cause,
+}: Pick<RunView, "state" | "cause">): string | null {
   if (state !== "running" || cause === null) return null;
-  return retryTexts[cause] ?? "The model failed. Retrying soon.";
+  return retryCauses[cause] ?? "The model failed.";
 }
 
 const workdays = "mon tue wed thu fri";

@@ -43,7 +43,7 @@ export { describeEffect, describeRestored, type RestoreCause } from "./commands/
 export { countOtherFiles } from "./commands/conversation.ts";
 export { asksForSkill } from "./commands/skills.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
-export { describeRetry } from "./describe.ts";
+export { describeRetry, describeRetryCause } from "./describe.ts";
 export { isCostlyMarkdown } from "./costly-markdown.ts";
 export { type EditorSetup, editorSetups } from "./editor-setup.ts";
 export { findPasted, isLongPaste, isWorthMarking, pasteName } from "./input/pasted-text.ts";

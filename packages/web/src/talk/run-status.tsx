@@ -3,7 +3,13 @@ import { type LiveView, type ProcessView, type RunView, terminalStates } from "@
 import { problemText, useApp, useStore } from "../app-context.ts";
 import { revealInvisible } from "../ui/markdown/safe-text.ts";
 import { strings } from "../strings/strings.ts";
-import { liveRun, type SessionState, describeRetry, waitsForPerson } from "@holdfast/client";
+import {
+  liveRun,
+  type SessionState,
+  describeRetry,
+  describeRetryCause,
+  waitsForPerson,
+} from "@holdfast/client";
 import { Icon } from "../ui/icons.tsx";
 import { ProcessOutput } from "./transcript/process-output.tsx";
 import { RaiseLimit } from "./raise-limit.tsx";
@@ -51,10 +57,10 @@ function WorkingStatus({
       {isWaiting ? (
         // The approval is the newest item in the transcript, which may be scrolled up.
         <button type="button" className="strip-button" onClick={talk.showNewest}>
-          {activityText(state, run)}
+          {activityText(state, run, retryAt)}
         </button>
       ) : (
-        <span>{activityText(state, run)}</span>
+        <span>{activityText(state, run, retryAt)}</span>
       )}
       {retryAt !== null && describeRetry(run) !== null && <RetryCountdown at={retryAt} />}
       {isWaiting && state.live !== null && <AnswerAll approvals={state.live.approvals} />}
@@ -113,14 +119,14 @@ function asksOnly(live: LiveView | null): boolean {
   );
 }
 
-function activityText(state: SessionState, run: RunView): string {
+function activityText(state: SessionState, run: RunView, retryAt: number | null): string {
   const { live } = state;
   if (run.cancelRequested) return strings.run.stopping;
   if (waitsForPerson(state))
     return asksOnly(live) ? strings.run.waitingForAnswer : strings.run.waiting;
   const tool = live?.tools.find(({ outcome }) => outcome === null);
   if (tool !== undefined) return strings.run.usingTool(tool.name);
-  const retry = describeRetry(run);
+  const retry = retryAt === null ? describeRetry(run) : describeRetryCause(run);
   if (retry !== null) return retry;
   const part = live?.messages.at(-1)?.parts.at(-1);
   if (part === undefined) return strings.run.starting;
