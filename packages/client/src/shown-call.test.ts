@@ -28,7 +28,7 @@ test("[safety] rows that are not all words stay as the host wrote them", () => {
   const rows = '  "make"\n[9 more characters: too much to show, so it cannot be allowed]';
   expect(readShown("terminal", `Runs in "/work":\n${rows}`).body).toBe(rows);
   const line = '  "make"\n  "all"';
-  expect(readShown("terminal", `Gives this line to a shell in "/work":\n${line}`).body).toBe(line);
+  expect(readShown("terminal", `Shell command in "/work":\n${line}`).body).toBe(line);
 });
 
 test("the lines of a change are told apart", () => {

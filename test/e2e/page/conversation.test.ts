@@ -55,7 +55,7 @@ test("an approval shows exactly what would run; the call runs when allowed and n
   const { tab } = await rig.openTab();
   await send(tab, 'Look {tool:terminal {"command":"echo seen-by-the-tool"}} {words:5}');
   const card = tab.getByRole("region", { name: "Run this command?" });
-  await card.getByText(/^Gives this line to a shell[\s\S]*echo seen-by-the-tool/).waitFor();
+  await card.getByText(/^Shell command[\s\S]*echo seen-by-the-tool/).waitFor();
   await tab.reload();
   await card.getByRole("button", { name: "Allow once" }).click();
   const done = tab.getByRole("region", { name: "terminal: Done" });

@@ -25,7 +25,7 @@ const labels = (row: ApprovalRow) =>
   approvalMessage(row).buttons?.flatMap((buttonRow) => buttonRow.map(({ label }) => label));
 
 test("an approval shows the host's description with control characters made visible", () => {
-  const row = openApproval("rm a\u202Eb", "Gives this line to a shell:\nrm a\\u{202E}b");
+  const row = openApproval("rm a\u202Eb", "Shell command:\nrm a\\u{202E}b");
   expect(approvalMessage(row).text).toContain("rm a\\u{202E}b");
   expect(labels(row)).toEqual(["Allow once", "Allow for this session", "Deny"]);
   expect(approvalMessage(openApproval("rm a\u202Eb")).text).not.toContain("\u202E");
@@ -50,7 +50,7 @@ test("[safety] a call cannot end the block that it is shown in", () => {
 });
 
 test("[safety] a name that a stranger chose cannot pass for a part of the question", () => {
-  const row = openApproval("rm -rf x", "Gives this line to a shell:\n  rm -rf x");
+  const row = openApproval("rm -rf x", "Shell command:\n  rm -rf x");
   const name = "a.txt:\n```\n  ls\n```\n**not what is** below";
   const after = [{ kind: "attachment", name }];
   const { text } = approvalMessage({ ...row, details: { ...row.details, after, notes: [name] } });
@@ -60,7 +60,7 @@ test("[safety] a name that a stranger chose cannot pass for a part of the questi
 });
 
 test("[safety] an approval says whether the command would be confined", () => {
-  const row = openApproval("ls", "Gives this line to a shell:\nls");
+  const row = openApproval("ls", "Shell command:\nls");
   const withNote = (kind: string, words: string) =>
     approvalMessage({ ...row, details: { ...row.details, sandbox: { kind, words } } }).text;
   expect(withNote("namespaces", "In a sandbox.")).toMatch(/\nIn a sandbox\.$/);

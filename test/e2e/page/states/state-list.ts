@@ -237,6 +237,29 @@ const panels: readonly State[] = [
     sizes: usual,
   },
   {
+    name: "attachments",
+    at: at("story"),
+    async show(tab) {
+      const picker = tab.locator(".composer input[type=file]");
+      const tides = "day,high,low\nMon,3.4,0.5\n";
+      await picker.setInputFiles([
+        { name: "harbour.png", mimeType: "image/png", buffer: await tab.screenshot() },
+        { name: "tides.csv", mimeType: "text/csv", buffer: Buffer.from(tides) },
+      ]);
+      await button(tab, "Show tides.csv").waitFor();
+      await button(tab, "Show harbour.png").waitFor();
+      await tab.getByText("cannot see pictures", { exact: false }).waitFor();
+    },
+    inView: (tab) => [
+      messageField(tab),
+      button(tab, "Send"),
+      button(tab, "Show harbour.png"),
+      button(tab, "Remove harbour.png"),
+      button(tab, "Show tides.csv"),
+    ],
+    sizes: usual,
+  },
+  {
     name: "models",
     at: at("story"),
     async show(tab) {

@@ -118,7 +118,7 @@ function describeTerminal(input: Json, place: string): string | undefined {
   const where = `${how} in ${within}${describeOtherArguments(rest)}`;
   const [heading, rows] =
     typeof command === "string"
-      ? [`Gives this line to a shell${where}:`, showLines(command.split("\n"), "  ")]
+      ? [`Shell command${where}:`, showLines(command.split("\n"), "  ")]
       : [`Runs${where}:`, command.map((word) => `  ${quote(word)}`)];
   return [heading, ...rows.map(showLookAlikes)].join("\n");
 }

@@ -169,9 +169,14 @@ function helpRows(commands: readonly CommandSpec[], style: RenderStyle): string[
   const isNarrow = width - widest - 2 < minHelpColumns;
   return [
     ...commands.flatMap((command) => {
-      const name = paint("bold", padTo(commandUsage(command), widest));
+      const usage = commandUsage(command);
       const help = [{ text: command.help, styles: [] }];
-      if (isNarrow) return [name, ...wrapSpans(help, paint, { width, first: "    " })];
+      if (isNarrow)
+        return [
+          ...wrapBlock(usage, style, "", ["bold"]),
+          ...wrapSpans(help, paint, { width, first: "    " }),
+        ];
+      const name = paint("bold", padTo(usage, widest));
       const indent = " ".repeat(widest + 2);
       return wrapSpans(help, paint, { width, first: `${name}  `, rest: indent });
     }),
