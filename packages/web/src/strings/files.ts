@@ -31,6 +31,8 @@ export const filesStrings = {
     bringOwn: "Bring this version's",
     zoom: (name: string) => `Show ${name} larger`,
     show: (name: string) => `Show ${name}`,
+    /** Read out before the name of a file. */
+    showNamed: "Show",
     attach: "Attach to the next message",
     gone: "The file could not be loaded. Close this and try again.",
   },

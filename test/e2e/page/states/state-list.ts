@@ -238,7 +238,7 @@ const panels: readonly State[] = [
   },
   {
     name: "attachments",
-    at: at("story"),
+    at: at("tasks"),
     async show(tab) {
       const picker = tab.locator(".composer input[type=file]");
       const tides = "day,high,low\nMon,3.4,0.5\n";

@@ -46,7 +46,6 @@ function AttachmentChip({ attachment, onRemove }: AttachmentChipProps) {
       <button
         type="button"
         className="chip-open"
-        aria-label={strings.files.show(name)}
         title={strings.files.show(name)}
         onClick={() => setIsOpen(true)}
       >
@@ -55,6 +54,7 @@ function AttachmentChip({ attachment, onRemove }: AttachmentChipProps) {
         ) : (
           <Icon name="file" />
         )}
+        <span className="hidden-text">{strings.files.showNamed} </span>
         <span className="chip-text">
           <span className="chip-name">{name}</span>
           {attachment.type === "file" && (

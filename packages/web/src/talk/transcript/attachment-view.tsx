@@ -13,13 +13,9 @@ export function FileView({ file }: { file: FileAttachment }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <>
-      <button
-        type="button"
-        className="file"
-        aria-label={strings.files.show(file.name)}
-        onClick={() => setIsOpen(true)}
-      >
+      <button type="button" className="file" onClick={() => setIsOpen(true)}>
         <Icon name="file" />
+        <span className="hidden-text">{strings.files.showNamed} </span>
         <span className="file-name">{file.name}</span>
         <span className="quiet">{formatSize(file.size)}</span>
       </button>
