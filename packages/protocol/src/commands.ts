@@ -12,7 +12,13 @@ export type CommandArgument =
       /** Words that may stand with the number or alone. */
       readonly options?: readonly string[];
     }
-  | { readonly kind: "choice"; readonly label: string; readonly choices: readonly string[] };
+  | {
+      readonly kind: "choice";
+      readonly label: string;
+      readonly choices: readonly string[];
+      /** The command usually stands alone, so nothing is completed before a letter is typed. */
+      readonly usually?: "alone";
+    };
 
 /** What a surface can offer while an argument is typed, beyond fixed choices. */
 export type CompletionSource = "session" | "model" | "command";
@@ -85,7 +91,7 @@ export const commands = [
   ),
   define(
     "redo",
-    { kind: "choice", label: "files", choices: fileOptions },
+    { kind: "choice", label: "files", choices: fileOptions, usually: "alone" },
     "Bring back what was undone; with files, the files too; with files only, only them.",
     { example: "/redo files" },
   ),

@@ -31,7 +31,7 @@ async function chooseInMenu(tab: Page, name: string): Promise<void> {
     .locator(".talk-bar")
     .getByRole("button", { name: /^Actions for/ })
     .click();
-  await tab.getByRole("menuitem", { name }).click();
+  await tab.getByRole("menuitem", { name, exact: true }).click();
 }
 
 const undo = (tab: Page): Promise<void> => chooseInMenu(tab, "Undo last turn");

@@ -167,6 +167,16 @@ test("arguments are completed if their values are known, and requested if only a
     values: [],
     asks: { what: "session", typed: "gar", before: "/resume " },
   });
-  for (const text of ["", "hello", "//un", "/undo 1", "/nothing x", "/ex\nport"])
+  for (const text of [
+    "",
+    "hello",
+    "//un",
+    "/undo ",
+    "/undo 1",
+    "/undo 1 ",
+    "/redo ",
+    "/nothing x",
+    "/ex\nport",
+  ])
     expect(completeInput(text).values).toEqual([]);
 });

@@ -112,13 +112,17 @@ export function completeInput(text: string): Completion {
   if (command === undefined) return noCompletion;
   const prefix = `/${typed}${gap}`;
   if (command.takes.kind === "choice") {
+    const { choices, usually } = command.takes;
+    if (usually === "alone" && (argument === "" || choices.includes(argument))) return noCompletion;
     const fitting = command.takes.choices.filter((choice) => choice.startsWith(argument));
     return { values: fitting.map((choice) => prefix + choice) };
   }
   if (command.takes.kind === "count") {
     const [, count = "", begun = ""] = /^(\d*\s+)?([\s\S]*)$/.exec(argument) ?? [];
     const { options = [] } = command.takes;
-    const fitting = options.filter((option) => option.startsWith(begun) && !/^\d/.test(begun));
+    // Enter after `/undo ` or `/undo files` is not for an option that nobody began to type.
+    if (begun === "" || options.includes(begun)) return noCompletion;
+    const fitting = options.filter((option) => option.startsWith(begun));
     return { values: fitting.map((option) => prefix + count + option) };
   }
   if (command.completes === undefined) return noCompletion;
