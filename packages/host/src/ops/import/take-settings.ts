@@ -108,13 +108,12 @@ export class SettingsTaker {
       return { outcome: "skipped", reason: "too_long", ...(await this.#keepText(item.text)) };
     const before = await facts.list(owner);
     if (before.some((fact) => fact.text === text)) return { outcome: "known" };
-    if (await this.#wasTaken("fact", item.key))
-      return { outcome: "skipped", reason: "deleted_here" };
+    if (await this.#wasTaken("fact", text)) return { outcome: "skipped", reason: "deleted_here" };
     if (this.#context.deps.mode === "dry") return { outcome: "taken" };
     const source = { kind: "file", file: `${this.#context.deps.source} ${item.path}` } as const;
     const { use, about, at } = item;
     await facts.add(owner, [{ text, source, use, about, at }]);
-    await this.#markTaken("fact", item.key);
+    await this.#markTaken("fact", text);
     return { outcome: "taken" };
   }
 

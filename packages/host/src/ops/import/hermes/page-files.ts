@@ -160,6 +160,15 @@ export class PageFolder {
         text: bytes.length === 0 ? "The file is empty." : "The JSON is cut off.",
         bytes,
       });
+    else if (sidecar.unreadable > 0)
+      this.#report({
+        code: "unknown_row",
+        outcome: "damaged",
+        path,
+        session: id,
+        text: `${sidecar.unreadable} of its messages can't be read; the others count.`,
+        bytes,
+      });
     return sidecar;
   }
 

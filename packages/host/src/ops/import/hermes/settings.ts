@@ -49,6 +49,8 @@ export async function* readPersona(place: ProfilePlace): AsyncGenerator<ImportIt
 const separator = "\n§\n";
 
 export async function* readMemory(place: ProfilePlace): AsyncGenerator<ImportItem> {
+  // A millisecond apart: facts are listed by time, and entries have an order.
+  let at = place.now;
   for (const [name, about] of [
     ["MEMORY.md", "rest"],
     ["USER.md", "person"],
@@ -56,12 +58,11 @@ export async function* readMemory(place: ProfilePlace): AsyncGenerator<ImportIte
     const path = place.path(`memories/${name}`);
     const found = await place.folder.readText(path);
     if (found === null) continue;
-    for (const [index, entry] of found.replaceAll("\r\n", "\n").split(separator).entries()) {
+    for (const entry of found.replaceAll("\r\n", "\n").split(separator)) {
       const fact = entry.trim();
       if (fact === "") continue;
       const use = place.profile === null ? "always" : "when_it_fits";
-      // A millisecond apart: facts are listed by time, and entries have an order.
-      const at = place.now + index;
+      at += 1;
       yield {
         kind: "fact",
         key: keyIn(place, `${name} ${fact}`),

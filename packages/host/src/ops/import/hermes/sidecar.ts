@@ -49,6 +49,8 @@ export interface Sidecar {
   readonly projectId: string | null;
   readonly workspace: string | null;
   readonly messages: readonly Message[];
+  /** How many of its messages aren't any. */
+  readonly unreadable: number;
   readonly stream: string | null;
   readonly pending: {
     readonly text: string;
@@ -82,10 +84,16 @@ export function readSidecar(
     typeof read.pending_user_message === "string" && read.pending_user_message !== ""
       ? read.pending_user_message
       : null;
+  const messages = read.messages.flatMap((message) => {
+    const found = readPageMessage(message, where);
+    return found === null ? [] : [found];
+  });
   return {
     id,
     path,
     whole,
+    messages,
+    unreadable: read.messages.length - messages.length,
     title: read.title ?? null,
     isTitleChosen: read.manual_title,
     createdAt: toMilliseconds(read.created_at),
@@ -94,10 +102,6 @@ export function readSidecar(
     archived: read.archived,
     projectId: read.project_id ?? null,
     workspace: read.workspace ?? null,
-    messages: read.messages.flatMap((message) => {
-      const found = readPageMessage(message, where);
-      return found === null ? [] : [found];
-    }),
     stream: read.active_stream_id ?? null,
     pending:
       pending === null

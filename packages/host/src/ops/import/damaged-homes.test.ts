@@ -1,0 +1,129 @@
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runFsck } from "@holdfast/engine";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
+import { expect, onTestFinished, test } from "vitest";
+
+import { writeHermesHome } from "../../../test/support/hermes/cases.ts";
+import { assistant, HermesHome, user } from "../../../test/support/hermes/home.ts";
+import { importInto, openTaker } from "../../../test/support/hermes/import-into.ts";
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-import-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function importHere(path: string) {
+  const store = createReferenceStore();
+  onTestFinished(() => store.close());
+  const taker = await openTaker(makeFolder(), store);
+  const imported = await importInto(taker, path);
+  const found = await runFsck(store.audit, { now: await store.now() });
+  expect(found).toMatchObject({ exitCode: 0, findings: 0 });
+  return { ...imported, store, taker };
+}
+
+/** A small generator of numbers that is the same for the same seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state % below;
+  };
+}
+
+test.each([1, 2, 3, 4])(
+  "a home that is damaged anywhere is imported as far as it goes (%i)",
+  async (seed) => {
+    const path = join(makeFolder(), "hermes");
+    writeHermesHome(path);
+    const random = randomFrom(seed);
+    for (const name of readdirSync(path, { recursive: true }).map(String).toSorted()) {
+      const file = join(path, name);
+      if (!lstatSync(file).isFile() || random(2) === 0) continue;
+      const bytes = readFileSync(file);
+      if (random(3) === 0) writeFileSync(file, bytes.subarray(0, random(bytes.length + 1)));
+      else
+        for (let times = 0; times < 8 && bytes.length > 0; times += 1)
+          bytes[random(bytes.length)] = random(256);
+      if (random(2) === 0) writeFileSync(file, bytes);
+    }
+    const { failure, totals, items } = await importHere(path);
+    expect([failure, totals.differs]).toEqual([null, 0]);
+    expect(items.length).toBeGreaterThan(0);
+  },
+);
+
+test("what cannot be read is reported with its place, and its bytes are kept", async () => {
+  const path = makeFolder();
+  const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const files: Readonly<Record<string, string>> = {
+    "state.db": "this is no database",
+    "config.yaml": `a: &a [x]\n${Array.from({ length: 200 }, (_, n) => `b${n}: *a`).join("\n")}`,
+    "cron/jobs.json": "{",
+    "memories/MEMORY.md": "x".repeat(3_000),
+    "webui/projects.json": '[{"project_id": "p", "na',
+    "webui/sessions/deep.json": `{"session_id": "deep", "messages": ${deep}}`,
+    "skills/wrong/SKILL.md": "no front matter",
+  };
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(path, name, ".."), { recursive: true });
+    writeFileSync(join(path, name), content);
+  }
+  symlinkSync("/etc", join(path, "profiles"));
+  const { items, failure, store, taker } = await importHere(path);
+  expect(failure).toBeNull();
+  const places = items.map(({ code, path: place, reason }) => `${code ?? reason} ${place}`);
+  for (const place of [
+    "unreadable state.db",
+    "torn_file config.yaml",
+    "torn_file cron/jobs.json",
+    "too_long memories/MEMORY.md",
+    "torn_file webui/projects.json",
+    "unknown_row webui/sessions/deep.json",
+    "link profiles",
+  ])
+    expect(places).toContain(place);
+  const unread = items.find(({ path: place }) => place === "state.db");
+  const [kept] = await store.register.list(taker.owner, `kept-blob/${unread?.blob}`, 1);
+  expect(kept?.value).toBe('["import"]');
+});
+
+test("a database of an old version, huge texts and names of any kind arrive", async () => {
+  const root = join(makeFolder(), "hermes");
+  const home = new HermesHome(root, "old");
+  const name = "../../..\u0000\u202e<script>'\"";
+  const huge = "\u0001é".repeat(1_500_000);
+  const many = Array.from({ length: 2_500 }, (_, n) =>
+    n % 2 === 0 ? user(`${n}`) : assistant(`${n}`),
+  );
+  home.session(name, { title: name }, [user(huge), assistant("\ud800".toWellFormed())]);
+  home.session("many", {}, many);
+  home.close();
+  const { totals, failure, items, store, taker } = await importHere(root);
+  expect([failure, totals.differs, totals.texts]).toEqual([null, 0, 2_502]);
+  const listed = await store.reads.sessions(taker.owner, { limit: 10 });
+  expect(listed.sessions).toHaveLength(2);
+  expect(items.filter(({ item }) => item === "session").map(({ after }) => after)).toEqual([
+    { user: 1, assistant: 1 },
+    { user: 1_250, assistant: 1_250 },
+  ]);
+});
+
+test("a folder that is no home, and one that is away, are refused or empty, and nothing is stored", async () => {
+  const { totals, failure } = await importHere(makeFolder());
+  expect([totals.items, failure]).toEqual([{}, null]);
+  const gone = await importHere(join(makeFolder(), "gone"));
+  expect(gone.failure).not.toBeNull();
+});

@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import { createLog, type Store } from "@holdfast/engine";
+import { type ImportKind, ownerId } from "@holdfast/protocol";
+
+import { openPersonaStore } from "../../../src/agent/instructions/persona-store.ts";
+import { openAddedServers } from "../../../src/agent/mcp/added-servers.ts";
+import { openFactStore } from "../../../src/agent/memory/fact-store.ts";
+import { childSource } from "../../../src/ops/import/child-source.ts";
+import { parseReport, type ReportItem, type StoredReport } from "../../../src/ops/import/report.ts";
+import { type FinishedImport, runImport } from "../../../src/ops/import/run-import.ts";
+import { openSecrets } from "../../../src/ops/secrets/secrets.ts";
+import { keySettings } from "../providers/models.ts";
+import { readFileSync } from "node:fs";
+
+export const owner = ownerId.parse("owner");
+
+export interface ImportOptions {
+  readonly mode?: "write" | "dry";
+  readonly secrets?: "taken" | "left";
+  readonly only?: readonly ImportKind[];
+  readonly profile?: string;
+}
+
+/** Where things other than sessions go; the same for several imports. */
+export async function openTaker(home: string, store: Store) {
+  const { register } = store;
+  const { secrets, rows } = await openSecrets(keySettings(home), store, (error) => {
+    throw error;
+  });
+  return {
+    log: createLog(store),
+    owner,
+    home,
+    facts: openFactStore({ register, home }),
+    personas: openPersonaStore({ register, home }),
+    secrets,
+    addedServers: openAddedServers(rows),
+  };
+}
+export type Taker = Awaited<ReturnType<typeof openTaker>>;
+
+let count = 0;
+
+/** Imports a hermes home, through the process that reads it. */
+export async function importInto(
+  taker: Taker,
+  path: string,
+  { mode = "write", secrets = "left", only = [], profile }: ImportOptions = {},
+): Promise<
+  FinishedImport & { readonly items: readonly ReportItem[]; readonly report: StoredReport | null }
+> {
+  count += 1;
+  const { signal } = new AbortController();
+  const scratch = join(taker.home, "imports", `.${count}`);
+  const about = { source: "hermes", path, scratch, secrets, now: 1 } as const;
+  const request = { ...about, only: [...only] };
+  const finished = await runImport(
+    { ...taker, mode },
+    {
+      id: `import-${count}`,
+      source: childSource({ ...request, ...(profile !== undefined && { profile }) }, signal),
+      path,
+      folder: join(taker.home, "imports"),
+      startedAt: count,
+      now: () => count,
+      signal,
+      onProgress: () => {},
+    },
+  );
+  const items: ReportItem[] = [];
+  const lines = readFileSync(finished.reportPath, "utf8").split("\n");
+  const report = await parseReport(lines, (item) => items.push(item));
+  return { ...finished, items, report };
+}
