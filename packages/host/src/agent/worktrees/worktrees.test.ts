@@ -294,6 +294,14 @@ test("a branch of the same name that somebody made meanwhile survives", async ()
   expect(host.left()).toEqual([]);
 });
 
+test("one that a session works in stays, with or without work", async () => {
+  const host = await open();
+  const { place, record } = await host.begin("herons");
+  await host.worktrees.recover();
+  expect(existsSync(join(place, "tides.txt"))).toBe(true);
+  expect(await host.worktrees.read(host.owner, record.id)).toEqual(record);
+});
+
 test("one that no session uses goes by itself only without work", async () => {
   const host = await open();
   const { owner, repository, worktrees } = host;
