@@ -59,11 +59,8 @@ export function createAgentFactory({
       await models.learn(name);
       const { signature: toolsSignature } = await tools(request);
       const effort = await effortOf(request);
-      const signature = joinParts(
-        ownSignature(name, request.owner),
-        toolsSignature,
-        effort === null ? "" : `effort=${effort}`,
-      );
+      const shared = joinParts(ownSignature(name, request.owner), toolsSignature);
+      const signature = joinParts(shared, effort === null ? "" : `effort=${effort}`);
       names.set(signature, name);
       for (const oldest of names.keys()) if (names.size > maxNames) names.delete(oldest);
       return signature;
