@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { strToU8, zipSync } from "fflate";
 import { expect, test } from "vitest";
 
 import { valueOf } from "../served-host.ts";
+import { expectNoViolations } from "./accessibility.ts";
 import { createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
@@ -71,5 +73,40 @@ test("a skill of the workspace is asked about above the composer, and used once 
   await tab.getByRole("button", { name: "Show context" }).click();
   const prompt = tab.getByRole("list", { name: "System prompt" });
   await prompt.locator("summary").filter({ hasText: "Skills" }).waitFor();
+  expect(consoleErrors).toEqual([]);
+});
+
+test("a skill is installed from a folder and an archive after a look at it, and a new version shows what it changes", async () => {
+  const source = join(rig.home(), "elsewhere");
+  writeSkill(source, "tide-table");
+  const { tab: settings, consoleErrors } = await rig.openTab({ at: "?settings=agent" });
+  const form = settings.getByRole("form", { name: "Install skills" });
+  const dialog = settings.getByRole("dialog");
+  const list = settings.getByRole("list", { name: "Skills", exact: true });
+  const place = form.getByLabel("A folder on the host", { exact: false });
+  await place.fill(join(source, "tide-table"));
+  await form.getByRole("button", { name: "Look at it" }).click();
+  await dialog.getByText("About tide-table.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect(existsSync(join(rig.home(), "skills/tide-table"))).toBe(false);
+  await place.press("Enter");
+  await dialog.getByRole("button", { name: "Install", exact: true }).click();
+  await list.getByText("tide-table").first().waitFor();
+
+  const changed = strToU8("---\nname: tide-table\ndescription: About tides.\n---\nKnock twice.\n");
+  const buffer = Buffer.from(zipSync({ "tide-table/SKILL.md": changed }));
+  const archive = { name: "tides.zip", mimeType: "application/zip", buffer };
+  await form.getByLabel("Upload an archive").setInputFiles(archive);
+  await dialog.getByText("It replaces the installed one: 1 file is different").waitFor();
+  await dialog.getByText("+Knock twice.", { exact: false }).waitFor();
+  await expectNoViolations(settings);
+  const folder = process.env["HOLDFAST_TEST_PICTURES"];
+  if (folder !== undefined) await settings.screenshot({ path: join(folder, "install.png") });
+  await dialog.getByRole("button", { name: "Install", exact: true }).click();
+  await list.getByText("About tides.").waitFor();
+  expect(readFileSync(join(rig.home(), "skills/tide-table/SKILL.md"), "utf8")).toContain("twice");
+  await place.fill("/no/such/folder");
+  await place.press("Enter");
+  await settings.getByText("is not a folder of the host", { exact: false }).waitFor();
   expect(consoleErrors).toEqual([]);
 });

@@ -116,7 +116,10 @@ export interface AgentRuntimeDeps {
   readonly store: Store;
   readonly models: ModelRegistry;
   readonly memory: ConfiguredMemory;
-  readonly toolset: Pick<Toolset, "tools" | "policy" | "workspaces" | "facts" | "pdfs">;
+  readonly toolset: Pick<
+    Toolset,
+    "tools" | "policy" | "workspaces" | "facts" | "pdfs" | "confinement"
+  >;
   /** Absent where nothing searches the web. */
   readonly webSearch?: Pick<WebSearch, "account" | "search">;
   readonly report: (bug: Error) => void;
@@ -199,6 +202,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     operator,
     register: store.register,
     workspaces,
+    clone: { environment: process.env, confinement: deps.toolset.confinement },
     mayUse: (whose) => mayReadMemory(store, rights, whose),
   });
   const profiles = openProfiles({

@@ -31,6 +31,7 @@ import { createSummariser } from "../../src/agent/compaction.ts";
 import { openFactStore } from "../../src/agent/memory/fact-store.ts";
 import { openPersonaStore } from "../../src/agent/instructions/persona-store.ts";
 import { openProfiles } from "../../src/agent/profiles/profiles.ts";
+import { unconfined } from "./open-confinement.ts";
 import { openSkills } from "../../src/agent/skills/skills.ts";
 import { createSpendLimits } from "../../src/ops/spending/spend-limits.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
@@ -204,6 +205,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     operator: ownerId.parse("owner"),
     register: store.register,
     workspaces: toolset.workspaces,
+    clone: { environment: process.env, confinement: unconfined },
     mayUse: async () => true,
   });
   const profiles = openProfiles({

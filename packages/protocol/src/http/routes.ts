@@ -109,7 +109,12 @@ export {
 } from "./agent/project-files.ts";
 export type { WorktreeView } from "./agent/worktrees.ts";
 export type { AgentView, SessionAgentsView } from "./agent/agents.ts";
-export type { SessionSkillsView, SkillView, SkippedSkillView } from "./agent/skills.ts";
+export type {
+  SessionSkillsView,
+  SkillView,
+  SkippedSkillView,
+  StagedSkillView,
+} from "./agent/skills.ts";
 export type { ProfileView } from "./rights.ts";
 export {
   type PageSettingName,

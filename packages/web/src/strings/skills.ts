@@ -3,7 +3,25 @@ export const skillsStrings = {
   skills: {
     title: "Skills",
     hint: "Instructions for certain tasks. The agent sees the names and descriptions, and loads the instructions when a task fits. In a conversation, /name uses one.",
-    none: "No skills yet. Put a folder with a SKILL.md into ~/.holdfast/skills on the host.",
+    none: "No skills yet. Install one below, or put a folder with a SKILL.md into ~/.holdfast/skills on the host.",
+    install: {
+      title: "Install skills",
+      place: "A folder on the host, or the https address of a git repository",
+      look: "Look at it",
+      looking: "Reading…",
+      upload: "Upload an archive",
+      hint: "A zip or tar.gz archive works too. You see what is in it before anything is installed.",
+      ask: (count: number) =>
+        count === 1 ? "Install this skill?" : `Install these ${count} skills?`,
+      lead: "The agent follows what a skill says. Read it first.",
+      confirm: "Install",
+      replaces: (count: number) =>
+        count === 0
+          ? "It replaces the installed one, which has the same files."
+          : `It replaces the installed one: ${count === 1 ? "1 file is" : `${count} files are`} different`,
+      change: { added: "New", removed: "Gone", changed: "Changed" },
+      installed: (names: readonly string[]) => `Installed: ${names.join(", ")}`,
+    },
     source: {
       home: "installed on this host",
       agents: "from ~/.agents/skills",

@@ -1,13 +1,24 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { strToU8, zipSync } from "fflate";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
+import { unconfined } from "../../../test/support/open-confinement.ts";
 import { createSkillInstaller } from "./install-skills.ts";
 import { scanSkills } from "./scan-skills.ts";
 
+const clone = { environment: {}, confinement: unconfined };
 let home: string;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "holdfast-install-"));
@@ -21,7 +32,7 @@ const installed = async () =>
 const quarantined = () => readdirSync(join(home, "skills/.quarantine"));
 
 async function stage(files: Record<string, Uint8Array>, now = Date.now) {
-  const installer = createSkillInstaller(home, { now });
+  const installer = createSkillInstaller(home, clone, { now });
   const staged = await installer.stage(zipSync(files));
   if (staged.status !== "staged") throw new Error(staged.reason);
   const wanted = staged.skills.map(({ path, hash }) => ({ path, hash }));
@@ -101,4 +112,72 @@ test("an archive that is itself a skill is installed under the skill's name", as
   expect(staged.skills.map(({ path, warnings }) => [path, warnings])).toEqual([["", []]]);
   expect(await installer.install(staged.id, wanted)).toEqual({ status: "installed" });
   expect(await installed()).toEqual(["deploy"]);
+});
+
+describe("an installed skill", () => {
+  async function installDeploy() {
+    const first = await stage({
+      "deploy/SKILL.md": text("deploy"),
+      "deploy/old.md": strToU8("old"),
+      "deploy/hosts.md": strToU8("alpha\nbeta\n"),
+    });
+    await first.installer.install(first.staged.id, first.wanted);
+  }
+  const fresh = {
+    "SKILL.md": text("deploy"),
+    "hosts.md": strToU8("alpha\ngamma\n"),
+    "new.sh": strToU8("#!/bin/sh\n"),
+  };
+
+  test("is replaced by exactly what was compared with it, also by an archive that is itself the skill", async () => {
+    await installDeploy();
+    const { installer, staged, wanted } = await stage(fresh);
+    const [skill] = staged.skills;
+    expect(skill?.replaces?.changes).toEqual([
+      { path: "hosts.md", kind: "changed", diff: "@@ -1,2 +1,2 @@\n alpha\n-beta\n+gamma" },
+      { path: "new.sh", kind: "added", diff: "@@ -0,0 +1,1 @@\n+#!/bin/sh" },
+      {
+        path: "old.md",
+        kind: "removed",
+        diff: "@@ -1,1 +0,0 @@\n-old\n\\ No newline at end of file",
+      },
+    ]);
+    expect(await installer.install(staged.id, wanted)).toMatchObject({ status: "exists" });
+    const replaces = skill?.replaces?.hash;
+    expect(
+      await installer.install(
+        staged.id,
+        wanted.map((each) => ({ ...each, replaces })),
+      ),
+    ).toEqual({ status: "installed" });
+    const [now] = (await scanSkills(join(home, "skills"))).skills;
+    expect([now?.path, now?.hash]).toEqual(["deploy", skill?.hash]);
+    expect(quarantined()).toEqual([]);
+  });
+
+  test("that has changed since it was compared is not replaced", async () => {
+    await installDeploy();
+    const { installer, staged, wanted } = await stage(fresh);
+    writeFileSync(join(home, "skills/deploy/hosts.md"), "mine");
+    const replaces = staged.skills[0]?.replaces?.hash;
+    expect(
+      await installer.install(
+        staged.id,
+        wanted.map((each) => ({ ...each, replaces })),
+      ),
+    ).toEqual({ status: "changed" });
+    expect(readFileSync(join(home, "skills/deploy/hosts.md"), "utf8")).toBe("mine");
+  });
+
+  test("that a killed host had moved away is put back before anything else is done", async () => {
+    await installDeploy();
+    const aside = join(home, "skills/.quarantine/0123456789abcdef-replaced");
+    mkdirSync(aside);
+    renameSync(join(home, "skills/deploy"), join(aside, "deploy"));
+    expect(await installed()).toEqual([]);
+    const { staged } = await stage(fresh);
+    expect(await installed()).toEqual(["deploy"]);
+    expect(staged.skills[0]?.replaces).not.toBeNull();
+    expect(existsSync(aside)).toBe(false);
+  });
 });

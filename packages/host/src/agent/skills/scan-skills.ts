@@ -216,3 +216,20 @@ export async function readFileOfSkill(
   if (!read.ok || read.file.hash !== known.hash) return null;
   return isUtf8(read.content) && !read.content.includes(0) ? read.content.toString("utf8") : null;
 }
+
+/** The bytes of all files of a skill, exactly as they were scanned; `null` if one of them has changed since. */
+export async function readScannedFiles({
+  root,
+  path: base,
+  files,
+}: ScannedSkill): Promise<ReadonlyMap<string, Uint8Array> | null> {
+  const jail = await Jail.open(root);
+  if (!jail.ok) return null;
+  const contents = new Map<string, Uint8Array>();
+  for (const { path, hash } of files) {
+    const read = await readSkillFile(jail.value, base, path);
+    if (!read.ok || read.file.hash !== hash) return null;
+    contents.set(path, read.content);
+  }
+  return contents;
+}

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ApiDeps } from "../../server/api/deps.ts";
 import { answer, type Call, mountCall, problem } from "../../server/api/endpoint.ts";
 import type { Route } from "../../server/http/routing.ts";
+import type { StageResult } from "./install-skills.ts";
 import type { ListedSkill, SkillList } from "./skills.ts";
 
 export function skillRoutes(deps: ApiDeps): Route[] {
@@ -36,17 +37,40 @@ export function skillRoutes(deps: ApiDeps): Route[] {
     return problem(decided === "changed" ? "skill_changed" : "skill_not_found");
   }
 
-  async function stage({ owner, body }: Call<"stageSkills">) {
-    const blob = await deps.log.store.reads.blob(owner, body.blobId);
-    if (blob === null) return problem("blob_not_found");
-    const staged = await installer.stage(blob.bytes);
+  async function stage({ owner, principal, body }: Call<"stageSkills">) {
+    const { blobId, folder, address } = body;
+    let staged: StageResult;
+    if (blobId === undefined) {
+      // It reads a folder of the host, or asks an address from there.
+      if (principal.by === "api-key")
+        return problem("forbidden", { detail: "An API key installs skills from an archive." });
+      staged = await installer.stageFrom(
+        folder === undefined ? { address: address ?? "" } : { folder },
+      );
+    } else {
+      const blob = await deps.log.store.reads.blob(owner, blobId);
+      if (blob === null) return problem("blob_not_found");
+      staged = await installer.stage(blob.bytes);
+    }
     if (staged.status === "refused")
       return problem("skill_archive_unusable", { detail: staged.reason });
     const { id, skills: found, skipped } = staged;
     const listed = found.map((skill) => viewSkill({ ...skill, ...waiting }));
     return answer({
       id,
-      skills: listed.map((view, index) => ({ ...view, path: found[index]?.path ?? "" })),
+      skills: listed.map((view, index) => {
+        const { path = "", replaces = null } = found[index] ?? {};
+        return {
+          ...view,
+          path,
+          ...(replaces !== null && {
+            replaces: {
+              hash: replaces.hash,
+              changes: replaces.changes.map((change) => ({ ...change })),
+            },
+          }),
+        };
+      }),
       skipped: skipped.map(({ path, reason }) => ({ path, reason })),
     });
   }

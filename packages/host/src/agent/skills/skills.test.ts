@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { openWorkspaces } from "../workspace/workspaces.ts";
 import { skillContent, skillsBlock } from "./skill-catalogue.ts";
+import { unconfined } from "../../../test/support/open-confinement.ts";
 import { openSkills } from "./skills.ts";
 
 let folder: string;
@@ -38,6 +39,7 @@ async function open({ mayUse = true } = {}) {
     operator: owner,
     register: store.register,
     workspaces,
+    clone: { environment: {}, confinement: unconfined },
     mayUse: async () => mayUse,
   });
   const whose = { owner, session };

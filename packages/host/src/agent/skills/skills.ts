@@ -7,6 +7,7 @@ import type { OwnerId, SessionId, SkillMark } from "@holdfast/protocol";
 
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { createSkillInstaller, type SkillInstaller } from "./install-skills.ts";
+import type { CloneDeps } from "./pack-skills.ts";
 import { createScanCache } from "./scan-cache.ts";
 import {
   readSkillFolder,
@@ -75,11 +76,14 @@ export interface SkillsDeps {
   readonly home: string;
   readonly register: Register;
   readonly workspaces: Pick<Workspaces, "locate">;
+  /** For skills that come from a git repository. */
+  readonly clone: CloneDeps;
   /** Whether a session may have what a person keeps for themselves. */
   readonly mayUse: (whose: SessionRef) => Promise<boolean>;
 }
 
-export function openSkills({ home, operator, register, workspaces, mayUse }: SkillsDeps): Skills {
+export function openSkills(deps: SkillsDeps): Skills {
+  const { home, operator, register, workspaces, mayUse } = deps;
   const store = openSkillStore(register);
   const own = ownFolders(home);
   const scanOwn = createScanCache();
@@ -159,7 +163,7 @@ export function openSkills({ home, operator, register, workspaces, mayUse }: Ski
   }
 
   return {
-    installer: createSkillInstaller(home),
+    installer: createSkillInstaller(home, deps.clone),
     available,
     listOwn,
     listWorkspace,

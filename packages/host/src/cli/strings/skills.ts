@@ -38,19 +38,20 @@ export const skillsStrings = {
   },
   install: {
     sourceMissing: "Name a folder, an archive, or the https address of a git repository.",
-    badSource: "Give a folder, a zip or tar.gz archive, or the https address of a git repository.",
-    notFound: (path: string) => `${path} is neither a folder nor an archive. Check the path.`,
-    archiveTooLarge: "The archive is larger than 25 MiB. Leave out what the skills do not need.",
-    skillsTooLarge: "The skills are larger than 25 MiB. Install them one by one.",
-    noSkill: (folder: string) =>
-      `${folder} has no folder with a SKILL.md. Name the folder of a skill.`,
-    noGit: "git cannot be started. Install git and try again.",
-    notCloned: (output: string) => `git could not clone the repository: ${output}`,
     preview: (name: string, description: string) => `${name}: ${description}`,
     size: (characters: number, files: number, bytes: number) =>
       `  ${formatNumber(characters)} characters of instructions, ${plural(files, { one: "# file", other: "# files" })}, ${formatNumber(bytes)} bytes`,
     file: (path: string, bytes: number) => `  ${path}\t${formatNumber(bytes)}`,
     moreFiles: (count: number) => `  and ${formatNumber(count)} more`,
+    replaces: (name: string, count: number) =>
+      count === 0
+        ? `  It replaces the installed ${name}, which has the same files.`
+        : `  It replaces the installed ${name}. ${plural(count, { one: "# file is", other: "# files are" })} different:`,
+    change: {
+      added: (path: string) => `  new: ${path}`,
+      removed: (path: string) => `  gone: ${path}`,
+      changed: (path: string) => `  changed: ${path}`,
+    },
     check: (warning: string) => `  Check this: ${warning}`,
     ask: (count: number) =>
       `${plural(count, { one: "Install this skill?", other: "Install these # skills?" })} The agent follows what it says. [y/N] `,

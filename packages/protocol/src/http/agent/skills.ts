@@ -42,6 +42,21 @@ const installParams = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{16}$/u, "expected the id of an upload"),
 });
 
+/** What an upload would change about the installed skill of its name. */
+const replacedSkill = z.looseObject({
+  hash: z.string(),
+  changes: z.array(
+    z.looseObject({
+      path: z.string(),
+      kind: z.enum(["added", "removed", "changed"]),
+      /** For texts, cut if it is long. */
+      diff: z.string().optional(),
+    }),
+  ),
+});
+export const stagedSkill = skillView.extend({ replaces: replacedSkill.optional() });
+export type StagedSkillView = z.infer<typeof stagedSkill>;
+
 const skillList = z.looseObject({ skills: z.array(skillView), skipped: z.array(skippedSkill) });
 const listAnswer = { media: "json", status: 200, schema: skillList } as const;
 
@@ -92,16 +107,27 @@ export const skillRoutes = {
     method: "POST",
     path: "/api/skills/installs",
     summary:
-      "Unpack an archive of skills into a quarantine and show what is in it; nothing is used",
+      "Put skills from an archive, a folder of the host or a git repository into a quarantine and show what is in them; nothing is used",
     access: "principal",
-    body: z.strictObject({ blobId }),
+    body: z
+      .strictObject({
+        blobId: blobId.optional(),
+        /** An absolute path on the host. */
+        folder: z.string().min(1).max(4_096).optional(),
+        /** The https address of a git repository. */
+        address: z.string().min(1).max(2_000).optional(),
+      })
+      .refine(
+        (body) => Object.values(body).filter((value) => value !== undefined).length === 1,
+        "expected one of blobId, folder and address",
+      ),
     example: { blobId: `blob_${"0".repeat(64)}` },
     answer: {
       media: "json",
       status: 200,
-      schema: skillList.extend({ id: z.string() }),
+      schema: skillList.extend({ id: z.string(), skills: z.array(stagedSkill) }),
     },
-    problems: ["blob_not_found", "skill_archive_unusable"],
+    problems: ["forbidden", "blob_not_found", "skill_archive_unusable"],
     headers: idempotencyHeader,
     repeat: "key",
   }),
@@ -113,7 +139,14 @@ export const skillRoutes = {
     params: installParams,
     body: z.strictObject({
       skills: z
-        .array(z.strictObject({ path: z.string().max(4_096), hash: skillHash }))
+        .array(
+          z.strictObject({
+            path: z.string().max(4_096),
+            hash: skillHash,
+            /** The hash of the installed skill that it replaces. */
+            replaces: skillHash.optional(),
+          }),
+        )
         .min(1)
         .max(200),
     }),

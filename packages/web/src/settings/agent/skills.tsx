@@ -5,6 +5,7 @@ import { strings } from "../../strings/strings.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
+import { InstallSkills } from "./install-skills.tsx";
 import { SkillSummary, SkippedSkills } from "./skill-summary.tsx";
 
 /** The person's own skills: read, switch on and off, remove. */
@@ -23,6 +24,7 @@ export function SkillSettings() {
             ))}
           </ul>
           <SkippedSkills skipped={skipped} />
+          <InstallSkills onInstalled={refetch} />
         </>
       )}
     </SettingsGroup>

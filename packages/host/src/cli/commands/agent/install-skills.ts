@@ -1,10 +1,10 @@
 import { describeError } from "@holdfast/client";
-import type { SkillView } from "@holdfast/protocol";
+import type { BlobId, StagedSkillView } from "@holdfast/protocol";
 import type { ActionCall } from "../../actions.ts";
 import { exit, hasFlag } from "../../command.ts";
 import { askYesOrNo } from "../../workspace-flag.ts";
 import { cleanLine } from "../../screen/text.ts";
-import { packSkills } from "./pack-skills.ts";
+import { packSkills } from "../../../agent/skills/pack-skills.ts";
 import { skillsStrings } from "../../strings/skills.ts";
 
 const texts = skillsStrings.install;
@@ -17,16 +17,9 @@ export async function installFrom(call: ActionCall, source: string): Promise<num
     return code;
   };
   if (source === "") return fail(texts.sourceMissing, exit.misuse);
-  const packed = await packSkills(source, terminal.environment);
-  if (!packed.ok) return fail(packed.reason);
-  for (const { path, reason } of packed.skipped)
-    terminal.printError(cleanLine(skillsStrings.skipped(path, reason)));
-  const put = await client.putBlob({
-    body: new Uint8Array(packed.archive),
-    mediaType: "application/octet-stream",
-  });
-  if (!put.ok) return fail(describeError(put.error));
-  const staged = await client.stageSkills({ body: { blobId: put.value.blobId } });
+  const body = await bodyFor(call, source);
+  if ("reason" in body) return fail(body.reason);
+  const staged = await client.stageSkills({ body });
   if (!staged.ok) return fail(describeError(staged.error));
   const { id, skills, skipped } = staged.value;
   for (const { path, reason } of skipped)
@@ -40,7 +33,11 @@ export async function installFrom(call: ActionCall, source: string): Promise<num
       answer === "unasked" ? exit.misuse : exit.failed,
     );
   }
-  const chosen = skills.map(({ path, hash }) => ({ path, hash }));
+  const chosen = skills.map(({ path, hash, replaces }) => ({
+    path,
+    hash,
+    ...(replaces !== undefined && { replaces: replaces.hash }),
+  }));
   const installed = await client.installSkills({ params: { id }, body: { skills: chosen } });
   if (!installed.ok) {
     await client.discardSkills({ params: { id } });
@@ -51,9 +48,28 @@ export async function installFrom(call: ActionCall, source: string): Promise<num
   return exit.done;
 }
 
+/** A repository is cloned by the host, inside its sandbox; what is here is packed here. */
+async function bodyFor(
+  { client, terminal }: ActionCall,
+  source: string,
+): Promise<
+  { readonly address: string } | { readonly blobId: BlobId } | { readonly reason: string }
+> {
+  if (/^https:\/\//iu.test(source)) return { address: source };
+  const packed = await packSkills(source);
+  if (!packed.ok) return packed;
+  for (const { path, reason } of packed.skipped)
+    terminal.printError(cleanLine(skillsStrings.skipped(path, reason)));
+  const put = await client.putBlob({
+    body: new Uint8Array(packed.archive),
+    mediaType: "application/octet-stream",
+  });
+  return put.ok ? { blobId: put.value.blobId } : { reason: describeError(put.error) };
+}
+
 const maxShownFiles = 50;
 
-function preview({ terminal }: ActionCall, skill: SkillView): void {
+function preview({ terminal }: ActionCall, skill: StagedSkillView): void {
   const { name, description, files, warnings, text } = skill;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   terminal.print(cleanLine(texts.preview(name, description)));
@@ -62,6 +78,13 @@ function preview({ terminal }: ActionCall, skill: SkillView): void {
     terminal.print(cleanLine(texts.file(file.path, file.size)));
   if (files.length > maxShownFiles) terminal.print(texts.moreFiles(files.length - maxShownFiles));
   for (const warning of warnings) terminal.print(cleanLine(texts.check(warning)));
+  if (skill.replaces === undefined) return;
+  const { changes } = skill.replaces;
+  terminal.print(cleanLine(texts.replaces(name, changes.length)));
+  for (const { path, kind, diff = "" } of changes) {
+    terminal.print(cleanLine(texts.change[kind](path)));
+    for (const line of diff.split("\n")) if (line !== "") terminal.print(`    ${cleanLine(line)}`);
+  }
 }
 
 async function confirm(

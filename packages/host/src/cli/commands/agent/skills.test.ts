@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -91,9 +91,14 @@ test("skills are installed from a folder after their preview, and only with a ye
   expect((await skills()).said).not.toContain("audit");
   expect(await skills("install", source, "--yes")).toMatchObject({ code: 0 });
   expect((await skills()).said).toContain("audit\ton\tLooks at it.");
-  const again = await skills("install", source, "--yes");
-  expect(again.code).toBe(1);
-  expect(again.told).toContain("There is already a skill with this name.");
+  writeFileSync(join(source, "check.sh"), "echo fine\n");
+  const unasked = await skills("install", source);
+  expect(unasked).toMatchObject({ code: 2 });
+  expect(unasked.said).toContain("It replaces the installed audit. 1 file is different:");
+  expect(unasked.said).toContain("+echo fine");
+  expect(readFileSync(join(home, "skills/audit/check.sh"), "utf8")).toContain("evil");
+  expect(await skills("install", source, "--yes")).toMatchObject({ code: 0 });
+  expect(readFileSync(join(home, "skills/audit/check.sh"), "utf8")).toBe("echo fine\n");
   expect(readdirSync(join(home, "skills/.quarantine"))).toEqual([]);
   expect((await skills("install", join(home, "nowhere"))).told).toContain("neither a folder");
 });
