@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 
-import { strToU8, zipSync } from "fflate";
 import { expect, test } from "vitest";
 
 import { valueOf } from "../served-host.ts";
@@ -76,6 +76,16 @@ test("a skill of the workspace is asked about above the composer, and used once 
   expect(consoleErrors).toEqual([]);
 });
 
+/** A tar.gz archive of one text file. */
+function packFile(name: string, text: string): Buffer {
+  const header = Buffer.alloc(512);
+  header.write(name);
+  header.write(text.length.toString(8).padStart(11, "0"), 124);
+  header.write("0", 156);
+  const padding = Buffer.alloc(512 - (text.length % 512) + 1_024);
+  return gzipSync(Buffer.concat([header, Buffer.from(text), padding]));
+}
+
 test("a skill is installed from a folder and an archive after a look at it, and a new version shows what it changes", async () => {
   const source = join(rig.home(), "elsewhere");
   writeSkill(source, "tide-table");
@@ -93,9 +103,11 @@ test("a skill is installed from a folder and an archive after a look at it, and 
   await dialog.getByRole("button", { name: "Install", exact: true }).click();
   await list.getByText("tide-table").first().waitFor();
 
-  const changed = strToU8("---\nname: tide-table\ndescription: About tides.\n---\nKnock twice.\n");
-  const buffer = Buffer.from(zipSync({ "tide-table/SKILL.md": changed }));
-  const archive = { name: "tides.zip", mimeType: "application/zip", buffer };
+  const buffer = packFile(
+    "tide-table/SKILL.md",
+    "---\nname: tide-table\ndescription: About tides.\n---\nKnock twice.\n",
+  );
+  const archive = { name: "tides.tar.gz", mimeType: "application/gzip", buffer };
   await form.getByLabel("Upload an archive").setInputFiles(archive);
   await dialog.getByText("It replaces the installed one: 1 file is different").waitFor();
   await dialog.getByText("+Knock twice.", { exact: false }).waitFor();
