@@ -143,7 +143,7 @@ const hostParts = ["persona", "guidance", "tools", "environment"];
 test("[safety] a webhook's session that is moved to a project gets nothing of its instructions", async () => {
   const host = await openHost();
   await host.client.addProject({ body: { name: "Bank", text: `The code is ${pin}.` } });
-  const { sessionId } = await host.postText("Hello");
+  const { sessionId } = await host.postText("Hello {words:1}");
   const params = { id: sessionId };
   await host.client.changeSession({ params, body: { project: "Bank", persona: "default" } });
   expect(await host.postText("Hello again")).toMatchObject({ sessionId });
@@ -205,8 +205,8 @@ test("[safety] a child of a webhook's run has no more rights than the run, and i
 
 test("[safety] a wide mode for new sessions does not reach a webhook's, whose lane answers no approvals", async () => {
   const host = await openHost({ HOLDFAST_SESSION_MODE: "full" });
-  const { sessionId } = await host.postText("Hello");
-  const own = await host.say("Hello");
+  const { sessionId } = await host.postText("Hello {words:1}");
+  const own = await host.say("Hello {words:1}");
   const modes = [sessionId, own].map(
     async (id) => (await host.store.reads.session(owner, id))?.mode,
   );
@@ -215,8 +215,8 @@ test("[safety] a wide mode for new sessions does not reach a webhook's, whose la
 
 test("a narrow mode for new sessions holds for all of them", async () => {
   const host = await openHost({ HOLDFAST_SESSION_MODE: "plan" });
-  const { sessionId } = await host.postText("Hello");
-  const own = await host.say("Hello");
+  const { sessionId } = await host.postText("Hello {words:1}");
+  const own = await host.say("Hello {words:1}");
   const modes = [sessionId, own].map(
     async (id) => (await host.store.reads.session(owner, id))?.mode,
   );

@@ -46,7 +46,7 @@ test.each(["000", "099"])(
     onTestFinished(() => void server.close());
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    const ask = `require("http").get({ host: "127.0.0.1", port: 47128, path: process.argv[1] }, (a) => console.log(a.statusCode))`;
+    const ask = `require("http").get({ agent: false, host: "127.0.0.1", port: 47128, path: process.argv[1] }, (a) => console.log(a.statusCode))`;
     const end = await runConfined(
       createHomes(),
       [process.execPath, "-e", ask, "--", `http://127.0.0.1:${port}/`],
