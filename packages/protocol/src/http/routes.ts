@@ -49,7 +49,15 @@ export {
   type KeptReason,
   type LastingEffect,
 } from "./agent/session-files.ts";
-export { type ImportKind, importKinds, type ImportView } from "./transfer.ts";
+export {
+  type ImportKind,
+  importKinds,
+  type ImportSourceInfo,
+  importSourceInfo,
+  type ImportSourceName,
+  importSources,
+  type ImportView,
+} from "./transfer.ts";
 export { type ContextView, contextView } from "./context.ts";
 export {
   type AllowedFolder,

@@ -39,6 +39,30 @@ export const importKinds = [
 ] as const;
 export type ImportKind = (typeof importKinds)[number];
 
+/** The programs whose data an import reads. */
+export const importSources = ["hermes", "chatgpt", "claude", "claude-code", "codex"] as const;
+export type ImportSourceName = (typeof importSources)[number];
+
+export interface ImportSourceInfo {
+  /** What a path may name: the folder that the program works in, or a download, zipped or unpacked. */
+  readonly reads: "folder" | "file_or_folder";
+  /** Where the folder usually is, below the person's own folder. `null`: wherever the download went. */
+  readonly usualFolder: string | null;
+  readonly kinds: readonly ImportKind[];
+}
+
+export const importSourceInfo: Readonly<Record<ImportSourceName, ImportSourceInfo>> = {
+  hermes: { reads: "folder", usualFolder: ".hermes", kinds: importKinds },
+  chatgpt: {
+    reads: "file_or_folder",
+    usualFolder: null,
+    kinds: ["sessions", "projects", "memory"],
+  },
+  claude: { reads: "file_or_folder", usualFolder: null, kinds: ["sessions", "projects", "memory"] },
+  "claude-code": { reads: "folder", usualFolder: ".claude/projects", kinds: ["sessions"] },
+  codex: { reads: "folder", usualFolder: ".codex/sessions", kinds: ["sessions"] },
+};
+
 const counts = z.record(z.string(), count);
 
 const importView = z.looseObject({
@@ -109,11 +133,12 @@ export const transferRoutes = {
   startImport: defineRoute({
     method: "POST",
     path: "/api/imports",
-    summary: "Begin to take in the data of another program from a folder on the host's machine",
+    summary: "Begin to take in the data of another program from the host's machine",
     access: "principal",
     headers: idempotencyHeader,
     body: z.strictObject({
-      source: z.enum(["hermes"]),
+      source: z.enum(importSources),
+      /** A folder, or for a download also its file. */
       path: z.string().min(1).max(4_096),
       mode: z.enum(["write", "dry"]).optional(),
       only: z.array(z.enum(importKinds)).max(importKinds.length).optional(),

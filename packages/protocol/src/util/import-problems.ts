@@ -7,8 +7,8 @@ export const importProblems = {
   },
   import_source_missing: {
     status: 422,
-    title: "There is no folder to import at this path.",
-    next: "Name the folder of the other program, on the machine that the host runs on.",
+    title: "There is nothing to import at this path.",
+    next: "Name the other program's folder, or the export that it made, on the machine that the host runs on.",
   },
   import_running: {
     status: 409,

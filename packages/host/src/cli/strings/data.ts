@@ -32,12 +32,12 @@ export const transferStrings = {
   },
   import: {
     about:
-      "Reads a session that was exported as JSON, or everything in a hermes home: sessions, projects, personas, memory, skills, schedules and MCP servers. Importing the same again takes nothing twice and picks up what is new; the other program's files are never changed.",
+      "Reads a session that was exported as JSON, everything in a hermes home (sessions, projects, personas, memory, skills, schedules and MCP servers), a data export of ChatGPT or Claude, zipped or unpacked, or the sessions of Claude Code or Codex. Importing the same again takes nothing twice and picks up what is new; the other program's files are never changed.",
     flags: {
       dryRun: "say what would be taken, and write nothing",
       only: "only these, with commas: sessions, projects, personas, memory, skills, schedules, mcp, secrets",
-      profile: "only this profile; default is the home itself",
-      secrets: "take keys, too; they are stored encrypted",
+      profile: "hermes: only this profile; default is the home itself",
+      secrets: "hermes: take keys, too; they are stored encrypted",
       all: "report: also what was taken without a remark",
       json: "report: each item as a line of JSON",
     },
@@ -45,13 +45,17 @@ export const transferStrings = {
       file: "the conversation keeps the dates that it had",
       dryRun: "what would come along",
       hermes: "take it; hermes may be running",
+      chatgpt: "an export as it was downloaded",
+      claudeCode: "the sessions in ~/.claude/projects",
       report: "what came of the last import",
     },
     fileMissing: "Name the file: holdfast import garden.json",
     badKind: (kind: string, kinds: string) =>
       `--only takes ${kinds}, with commas between them; "${kind}" is none of them.`,
-    homeMissing: (paths: string) =>
-      `There is no hermes home at ${paths}. Name its folder: holdfast import hermes <folder>`,
+    homeMissing: (source: string, paths: string) =>
+      `There is nothing of ${source} at ${paths}. Name its place: holdfast import ${source} <path>`,
+    exportMissing: (source: string) =>
+      `Name the export, zipped or unpacked: holdfast import ${source} <path>`,
     progress: (sessions: number, messages: number) =>
       `${formatNumber(sessions)} sessions, ${formatNumber(messages)} messages …`,
     items: (name: string, outcomes: string) => `${name}: ${outcomes}`,

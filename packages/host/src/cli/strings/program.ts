@@ -44,7 +44,7 @@ export const programStrings = {
     memory: "what the agent knows about you, and what needs your approval",
     usage: "tokens and cost by day, model, session and schedule",
     export: "write a session as Markdown, a page or JSON",
-    import: "read an exported session, or all of a hermes home",
+    import: "read an exported session, or the data of another program",
     backup: "copy everything while the host runs",
     restore: "copy a backup into an empty home",
     config: "show every setting and where its value comes from, or set one",

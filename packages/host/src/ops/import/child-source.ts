@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { launchReader } from "../../sandbox/launch.ts";
@@ -30,7 +31,7 @@ async function* readItems(request: SourceRequest, signal: AbortSignal): AsyncGen
       script,
       JSON.stringify(request),
     ],
-    folder: request.path,
+    folder: dirname(request.path),
     // Nothing of the host's environment matters to it, least of all its keys.
     environment: {},
   });

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StoreFailure } from "@holdfast/engine";
-import type { ImportView, OwnerId } from "@holdfast/protocol";
+import { importSourceInfo, type ImportView, type OwnerId } from "@holdfast/protocol";
 import type { Context } from "hono";
 
 import type { ApiDeps } from "../../server/api/deps.ts";
@@ -32,7 +32,9 @@ export function importRoutes(deps: ApiDeps): Route[] {
     if (home === undefined) return problem("backup_unsupported");
     if (running?.view.state === "running") return problem("import_running");
     const info = await stat(body.path).catch(() => null);
-    if (info?.isDirectory() !== true) return problem("import_source_missing");
+    const mayBeFile = importSourceInfo[body.source].reads === "file_or_folder";
+    const isThere = info?.isDirectory() === true || (mayBeFile && info?.isFile() === true);
+    if (!isThere) return problem("import_source_missing");
     const startedAt = await deps.log.store.now();
     const name = new Date(startedAt).toISOString().replaceAll(/[:.]/g, "-");
     const view: ImportView = {

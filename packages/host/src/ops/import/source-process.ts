@@ -1,4 +1,4 @@
-import { importKinds } from "@holdfast/protocol";
+import { importKinds, type ImportSourceName, importSources } from "@holdfast/protocol";
 import { z } from "zod";
 
 import { readHermesHome } from "./hermes/read-home.ts";
@@ -6,7 +6,7 @@ import type { ImportedPart, ImportItem } from "./source.ts";
 
 /** What the process should read. */
 export const sourceRequest = z.object({
-  source: z.literal("hermes"),
+  source: z.enum(importSources),
   path: z.string(),
   scratch: z.string(),
   only: z.array(z.enum(importKinds)),
@@ -20,6 +20,20 @@ export type SourceMessage =
   | { readonly kind: "items"; readonly items: readonly ImportItem[] }
   | { readonly kind: "end" }
   | { readonly kind: "failed"; readonly message: string };
+
+const readers: Readonly<
+  Record<ImportSourceName, (request: SourceRequest) => AsyncIterable<ImportItem>>
+> = {
+  hermes: readHermesHome,
+  chatgpt: refuse,
+  claude: refuse,
+  "claude-code": refuse,
+  codex: refuse,
+};
+
+function refuse({ source }: SourceRequest): never {
+  throw new Error(`Data of ${source} cannot be read yet.`);
+}
 
 /** How much is read ahead of the host, by the lengths of the texts. */
 const batchLength = 512 * 1024;
@@ -66,7 +80,7 @@ async function main(): Promise<void> {
     length = 0;
     if (items.length > 0) await send({ kind: "items", items });
   };
-  for await (const item of readHermesHome(request)) {
+  for await (const item of readers[request.source](request)) {
     batch.push(item);
     length += lengthOf(item);
     if (length > batchLength || batch.length >= batchItems) await flush();

@@ -1,7 +1,13 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Client, describeError } from "@holdfast/client";
-import { importKinds, type ImportView, sleep } from "@holdfast/protocol";
+import {
+  importKinds,
+  importSourceInfo,
+  type ImportSourceName,
+  type ImportView,
+  sleep,
+} from "@holdfast/protocol";
 import { z } from "zod";
 
 import { parseReport, type ReportItem } from "../../../ops/import/report.ts";
@@ -16,7 +22,11 @@ const pollMs = 300;
 const progressMs = 2_000;
 
 /** `holdfast import hermes [folder]`: in the running host if there is one, else in this process. */
-export async function importHome(given: Arguments, terminal: Terminal): Promise<number> {
+export async function importHome(
+  source: ImportSourceName,
+  given: Arguments,
+  terminal: Terminal,
+): Promise<number> {
   const only = z.array(z.enum(importKinds)).safeParse(kindsIn(textFlag(given, "only")));
   if (!only.success) {
     const kind = kindsIn(textFlag(given, "only")).find(
@@ -26,17 +36,21 @@ export async function importHome(given: Arguments, terminal: Terminal): Promise<
     return exit.misuse;
   }
   const [, named] = given.words;
-  const places = named === undefined ? usualPlaces(terminal) : [resolve(named)];
+  const places = named === undefined ? usualPlaces(source, terminal) : [resolve(named)];
+  if (places.length === 0) {
+    terminal.printError(texts.exportMissing(source));
+    return exit.misuse;
+  }
   const path = places.find((place) => existsSync(place));
   if (path === undefined) {
-    terminal.printError(texts.homeMissing(places.map(cleanLine).join(", ")));
+    terminal.printError(texts.homeMissing(source, places.map(cleanLine).join(", ")));
     return exit.misuse;
   }
   const profile = textFlag(given, "profile");
   return withHost(given, terminal, async ({ client }) => {
     const started = await client.startImport({
       body: {
-        source: "hermes",
+        source,
         path,
         mode: hasFlag(given, "dry-run") ? "dry" : "write",
         only: only.data,
@@ -60,12 +74,33 @@ function kindsIn(given: string | undefined): readonly string[] {
     .filter((kind) => kind !== "");
 }
 
-/** Where hermes keeps its home, in the order in which it looks. */
-function usualPlaces({ environment, personFolder }: Terminal): readonly string[] {
-  const named = [environment["ARGUS_HOME"], environment["HERMES_HOME"]].flatMap((place) =>
-    place === undefined || place === "" ? [] : [place],
-  );
-  return [...named, join(personFolder, ".hermes"), join(personFolder, ".argus")];
+/** The variables that move a program's folder, and where in it is what an import reads. */
+const folderVariables: Readonly<
+  Record<ImportSourceName, readonly { readonly name: string; readonly below: string }[]>
+> = {
+  hermes: [
+    { name: "ARGUS_HOME", below: "" },
+    { name: "HERMES_HOME", below: "" },
+  ],
+  chatgpt: [],
+  claude: [],
+  "claude-code": [{ name: "CLAUDE_CONFIG_DIR", below: "projects" }],
+  codex: [{ name: "CODEX_HOME", below: "sessions" }],
+};
+
+/** Where a program keeps its data, in the order in which it looks. A download may be anywhere. */
+function usualPlaces(
+  source: ImportSourceName,
+  { environment, personFolder }: Terminal,
+): readonly string[] {
+  const moved = folderVariables[source].flatMap(({ name, below }) => {
+    const place = environment[name] ?? "";
+    return place === "" ? [] : [join(place, below)];
+  });
+  const { usualFolder } = importSourceInfo[source];
+  const usual = usualFolder === null ? [] : [join(personFolder, usualFolder)];
+  const older = source === "hermes" ? [join(personFolder, ".argus")] : [];
+  return [...moved, ...usual, ...older];
 }
 
 async function waitForEnd(

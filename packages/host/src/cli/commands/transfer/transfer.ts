@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { findSessions, describeError } from "@holdfast/client";
-import { jsonObject } from "@holdfast/protocol";
+import { importSources, jsonObject } from "@holdfast/protocol";
 import { readConfig } from "../../../ops/config/read-config.ts";
 import { systemCode } from "../../../util/outcome.ts";
 import { restoreBackup } from "../../../ops/transfer/backup.ts";
@@ -75,7 +75,16 @@ function writeNewFile(text: string, path: string | undefined, terminal: Terminal
 }
 
 export const importCommand: Command = {
-  usage: ["import <file>", "import < file", "import hermes [folder]", "import report [import]"],
+  usage: [
+    "import <file>",
+    "import < file",
+    "import hermes [folder]",
+    "import chatgpt <export>",
+    "import claude <export>",
+    "import claude-code [folder]",
+    "import codex [folder]",
+    "import report [import]",
+  ],
   about: texts.import.about,
   flags: {
     "dry-run": { type: "boolean", about: texts.import.flags.dryRun },
@@ -89,15 +98,20 @@ export const importCommand: Command = {
     ["holdfast import garden.json", texts.import.examples.file],
     ["holdfast import hermes --dry-run", texts.import.examples.dryRun],
     ["holdfast import hermes ~/.hermes", texts.import.examples.hermes],
+    ["holdfast import chatgpt ~/Downloads/chatgpt.zip", texts.import.examples.chatgpt],
+    ["holdfast import claude-code", texts.import.examples.claudeCode],
     ["holdfast import report", texts.import.examples.report],
   ],
   settings: "reach",
   async run(given, terminal) {
     const [file] = given.words;
     // A file of this name is ./hermes.
-    if (file === "hermes" || file === "report") {
+    const source = importSources.find((name) => name === file);
+    if (source !== undefined || file === "report") {
       const { importHome, showReport } = await import("./import-home.ts");
-      return file === "hermes" ? importHome(given, terminal) : showReport(given, terminal);
+      return source === undefined
+        ? showReport(given, terminal)
+        : importHome(source, given, terminal);
     }
     if (file === undefined && !isPiped(terminal.input) && terminal.input.isTTY === true)
       return fail(terminal, texts.import.fileMissing, exit.misuse);
