@@ -1,4 +1,3 @@
-import { unifiedDiff } from "../../util/text/diff.ts";
 import { readFileOfSkill, type ScannedSkill } from "./scan-skills.ts";
 
 /** What happens to one file when a skill takes the place of another. */
@@ -19,6 +18,8 @@ export async function compareSkills(
   old: ScannedSkill,
   fresh: ScannedSkill,
 ): Promise<readonly SkillChange[]> {
+  // Loaded on the first comparison, not when the host starts.
+  const { unifiedDiff } = await import("../../util/text/diff.ts");
   const before = new Map(old.files.map((file) => [file.path, file]));
   const after = new Map(fresh.files.map((file) => [file.path, file]));
   const paths = [...new Set([...before.keys(), ...after.keys()])]
