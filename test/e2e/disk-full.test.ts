@@ -85,5 +85,5 @@ test("a run in progress reports its host's full disk, and a later one is refused
   const late = startOnPipes(["run", "Hello"], { HOLDFAST_HOME: home });
   late.endInput();
   expect((await late.exited).code).toBe(1);
-  expect(late.stderr()).toMatch(/^The store takes no writes/);
+  expect(late.stderr()).toMatch(/^The store does not accept writes/);
 });

@@ -241,7 +241,7 @@ test("[P13] a file is uploaded to a project, its conversations get the text, it 
       .getByLabel("Files", { exact: true })
       .setInputFiles({ name, mimeType: "text/markdown", buffer: Buffer.from(text) });
   await chooseFile("\0", "photo.png");
-  await tab.getByText("neither a text nor a PDF", { exact: false }).waitFor();
+  await tab.getByText("neither text nor a PDF", { exact: false }).waitFor();
   await chooseFile("High water at noon.");
   const list = tab.getByRole("list", { name: "Files of Harbour" });
   await list.getByText("tides.md").waitFor();

@@ -36,7 +36,7 @@ test("an agent is read and switched on the page, and its task's card shows its n
   await untilDone(tab, 2);
   const card = tab.getByRole("region", { name: "delegate: Done" });
   await card.getByText("heron-counter · Count herons").waitFor();
-  await card.getByRole("link", { name: "herons.csv" }).waitFor();
+  await card.getByRole("button", { name: "Show herons.csv" }).waitFor();
 
   await list.getByRole("button", { name: "Switch off heron-counter" }).click();
   await list.getByText("on this host, off").waitFor();
