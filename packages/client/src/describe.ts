@@ -7,6 +7,7 @@ import {
   type ScheduleTimes,
   type ScheduleView,
   type SessionMode,
+  type Source,
 } from "@holdfast/protocol";
 
 const retryCauses: Readonly<Record<string, string>> = {
@@ -31,6 +32,16 @@ export function describeRetryCause({
 }: Pick<RunView, "state" | "cause">): string | null {
   if (state !== "running" || cause === null) return null;
   return retryCauses[cause] ?? "The model failed.";
+}
+
+const maxCitedSources = 20;
+
+/** What an answer rests on: the pages that it links to, or all that its tools found if it links to none of them. */
+export function citedSources(found: Iterable<Source>, answer: string): readonly Source[] {
+  const all = [...new Map([...found].toReversed().map((each) => [each.url, each])).values()];
+  all.reverse();
+  const linked = all.filter(({ url }) => answer.includes(url.replace(/\/$/, "")));
+  return (linked.length > 0 ? linked : all).slice(0, maxCitedSources);
 }
 
 const workdays = "mon tue wed thu fri";

@@ -33,6 +33,7 @@ export {
   refusePersona,
 } from "./commands/settings.ts";
 export {
+  citedSources,
   describeAlternatives,
   describeMode,
   describeSchedule,

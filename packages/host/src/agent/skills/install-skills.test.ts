@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { unconfined } from "../../../test/support/open-confinement.ts";
 import { createSkillInstaller } from "./install-skills.ts";
-import { scanSkills } from "./scan-skills.ts";
+import { readSkillFolder, scanSkills } from "./scan-skills.ts";
 
 const clone = { environment: {}, confinement: unconfined };
 let home: string;
@@ -79,6 +79,21 @@ test("of two skills with one name in an archive none is installed", async () => 
   });
   expect(await installer.install(staged.id, wanted)).toEqual({ status: "exists", name: "deploy" });
   expect(await installed()).toEqual([]);
+});
+
+test("a skill inside of another is a part of it: wanted apart, neither is installed", async () => {
+  const { installer, staged, wanted } = await stage({
+    "deploy/SKILL.md": text("deploy"),
+    "deploy/inner/SKILL.md": text("inner"),
+  });
+  expect(staged.skills.map(({ name }) => name)).toEqual(["deploy"]);
+  const alone = await readSkillFolder(join(home, "skills/.quarantine", staged.id), "deploy/inner");
+  if (!alone.ok) throw new Error(alone.reason);
+  const inner = { path: "deploy/inner", hash: alone.skill.hash };
+  expect(await installer.install(staged.id, [...wanted, inner])).toEqual({ status: "changed" });
+  expect(await installed()).toEqual([]);
+  expect(await installer.install(staged.id, wanted)).toEqual({ status: "installed" });
+  expect(await installed()).toEqual(["deploy"]);
 });
 
 test("what changed in the quarantine after it was shown is not installed", async () => {

@@ -137,9 +137,12 @@ export function createSkillInstaller(
     const chosen: { readonly skill: ScannedSkill; readonly old: string | null }[] = [];
     const installed = (await scanSkills(skills)).skills;
     const names = new Set<string>();
+    // A folder inside of a skill is a part of it, whatever is in it.
+    const offered = new Set((await scanSkills(folder)).skills.map(({ path }) => path));
     for (const { path, hash, replaces } of wanted) {
       const read = await readSkillFolder(folder, path);
       if (!read.ok) return { status: "not_found" };
+      if (!offered.has(path)) return { status: "changed" };
       const { skill } = read;
       if (skill.hash !== hash) return { status: "changed" };
       const old = installed.find(({ name }) => name === skill.name);

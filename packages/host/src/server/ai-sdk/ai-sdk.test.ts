@@ -378,7 +378,7 @@ test("bad requests get a sentence, and nothing is admitted", async () => {
   const answered = { type: "dynamic-tool", state: "approval-responded", approval: unknown };
   for (const [body, words] of [
     ["{", /^400 .*\(malformed_json\)$/],
-    [[], /^400 The request does not fit the contract\. The body: .* array\. \(invalid_request\)$/],
+    [[], /^400 The request is not valid\. The body: .* array\. \(invalid_request\)$/],
     [{ id: "c", messages: [] }, /^400 .*messages: expected a message.*\(invalid_request\)$/],
     [user([]), /^400 .*needs words or an attachment.*\(invalid_request\)$/],
     [user([{ type: "text", text: "x".repeat(900_000) }]), /^413 .*\(payload_too_large\)$/],

@@ -1,4 +1,5 @@
-import type { ApprovalId, RunId } from "@holdfast/protocol";
+import { citedSources } from "@holdfast/client";
+import type { ApprovalId, RunId, Source } from "@holdfast/protocol";
 import type { UIMessageChunk } from "ai";
 import type { RunOutputItem } from "../run-output/item.ts";
 import { endOfRun } from "../run-output/run-end.ts";
@@ -20,6 +21,8 @@ export class UiChunks {
   #stepParts: number | null = null;
   readonly #calls = new Set<string>();
   readonly #asked = new Set<ApprovalId>();
+  readonly #found: Source[] = [];
+  #answer = "";
 
   constructor(options: ChunkOptions) {
     this.#options = options;
@@ -53,6 +56,7 @@ export class UiChunks {
       case "tool_started":
         return this.#call(item);
       case "tool_ended":
+        this.#found.push(...(item.details?.sources ?? []));
         return [...this.#call({ ...item, input: null }), endOfTool(item)];
       case "approval_asked":
         return this.#ask(item);
@@ -80,6 +84,7 @@ export class UiChunks {
   }
 
   #grow({ kind, messageId, part, text }: ItemOf<"text" | "reasoning">): readonly Chunk[] {
+    if (kind === "text") this.#answer += text;
     const id = `${messageId}:${part}`;
     const delta: Chunk = { type: `${kind}-delta`, id, delta: text };
     if (this.#part?.id === id) return [delta];
@@ -136,13 +141,22 @@ export class UiChunks {
 
   #end({ state, cause }: ItemOf<"ended">): readonly Chunk[] {
     const end = endOfRun({ state, cause });
-    if (end === "completed") return this.#finish("stop");
+    if (end === "completed") return [...this.#cite(), ...this.#finish("stop")];
     // A notice before it says why the answer is cut.
-    if (end === "output_limit") return this.#finish("length");
+    if (end === "output_limit") return [...this.#cite(), ...this.#finish("length")];
     const reason = cause === undefined ? state : `${state}: ${cause}`;
     if (state === "cancelled") return [...this.#close(), { type: "abort", reason }];
     const error: Chunk = { type: "error", errorText: `The run ended early (${reason}).` };
     return [...this.#close(), error, { type: "finish", finishReason: "error" }];
+  }
+
+  /** The pages that the answer rests on. */
+  #cite(): readonly Chunk[] {
+    const cited = citedSources(this.#found, this.#answer);
+    const chunks = cited.map(({ url, title }): Chunk => {
+      return { type: "source-url", sourceId: url, url, title };
+    });
+    return [...this.#endPart(), ...chunks];
   }
 
   #finish(finishReason: "stop" | "length" | "tool-calls"): readonly Chunk[] {

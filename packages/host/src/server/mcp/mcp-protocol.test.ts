@@ -315,7 +315,13 @@ test("schedules are created once under a request id, listed and removed", async 
   expect(await create({ request_id: "two", lane: "web:x" })).toMatchObject({ isError: true });
   const list = async () =>
     (await client.callTool({ name: "schedules_list", arguments: {} })).structuredContent;
-  expect(await list()).toMatchObject({ schedules: [{ schedule_id: schedule.schedule_id }] });
+  expect(await list()).toMatchObject({
+    schedules: [{ schedule_id: schedule.schedule_id, report: "always" }],
+  });
+  const quiet = await create({ request_id: "three", report: "changes" });
+  expect(quiet.structuredContent).toMatchObject({ schedule: { report: "changes" } });
+  const other = view.parse(quiet.structuredContent).schedule.schedule_id;
+  await client.callTool({ name: "schedule_remove", arguments: { schedule_id: other } });
   const { schedule_id } = schedule;
   await client.callTool({ name: "schedule_remove", arguments: { schedule_id } });
   expect(await list()).toEqual({ schedules: [] });

@@ -108,7 +108,8 @@ export function registerScheduleTools(server: McpServer, { client }: McpCaller):
   );
 }
 
-function viewSchedule({ id, title, prompt, times, timeZone, target, state, nextAt }: ScheduleView) {
+function viewSchedule(schedule: ScheduleView) {
+  const { id, title, prompt, times, timeZone, target, report, state, nextAt } = schedule;
   return {
     schedule_id: id,
     title,
@@ -116,6 +117,7 @@ function viewSchedule({ id, title, prompt, times, timeZone, target, state, nextA
     times,
     time_zone: timeZone,
     target,
+    report: report ?? "always",
     state,
     next_at: nextAt === null ? null : isoTime(nextAt),
   };

@@ -13,6 +13,7 @@ import {
   textOf,
   type ToolResultPart,
 } from "@holdfast/protocol";
+import { citedSources } from "@holdfast/client";
 import type { UnsentMessage } from "../store/unsent-messages.ts";
 
 /** One row of the transcript. Its key never changes: a streaming message keeps its row when it settles. */
@@ -128,27 +129,21 @@ function withChanges(rows: readonly Row[], lastOf: (seq: Seq) => Seq): readonly 
   });
 }
 
-const maxTurnSources = 20;
-
 /** Collects what the tools of each turn found, for the row that ends it. */
 function withSources(rows: readonly Row[]): readonly Row[] {
-  let found = new Map<string, Source>();
+  let found: Source[] = [];
   let said = "";
   return rows.map((row) => {
     if (row.kind !== "message") return row;
     if (row.entry.role === "user") {
-      found = new Map();
+      found = [];
       said = "";
       return row;
     }
-    for (const result of row.results)
-      for (const source of result?.details?.sources ?? [])
-        if (!found.has(source.url)) found.set(source.url, source);
+    for (const result of row.results) found.push(...(result?.details?.sources ?? []));
     said += textOf(row.entry.parts);
-    if (!row.ends || found.size === 0) return row;
-    const all = [...found.values()];
-    const linked = all.filter(({ url }) => said.includes(url.replace(/\/$/, "")));
-    return { ...row, sources: (linked.length > 0 ? linked : all).slice(0, maxTurnSources) };
+    if (!row.ends || found.length === 0) return row;
+    return { ...row, sources: citedSources(found, said) };
   });
 }
 
