@@ -15,12 +15,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { writeHermesHome } from "../../../test/support/hermes/cases.ts";
 import { assistant, HermesHome, tool, user } from "../../../test/support/hermes/home.ts";
 import { importInto, openTaker, owner } from "../../../test/support/hermes/import-into.ts";
-import {
-  differencesFrom,
-  type Truth,
-  truthSchema,
-  visibleTexts,
-} from "../../../test/support/hermes/truth.ts";
+import { visibleTexts } from "../../../test/support/hermes/compare-session.ts";
+import { differencesFrom, type Truth, truthSchema } from "../../../test/support/hermes/truth.ts";
 import type { ReportItem } from "./report.ts";
 
 const killedImport = fileURLToPath(
@@ -100,7 +96,7 @@ describe.each(databases)("an import of hermes on $name", (factory) => {
       expect((await store.reads.sessions(owner, { limit: 1 })).sessions).toEqual([]);
       const first = await importInto(taker, path);
       expect(first).toMatchObject({ failure: null, totals: { differs: 0 } });
-      expect(await differencesFrom(truth, { store, owner, items: first.items })).toEqual([]);
+      expect(await differencesFrom(truth, { store, owner, items: first.items, taker })).toEqual([]);
       expect(dry.totals.items).toEqual(first.totals.items);
       expect(first.totals.before).toEqual(first.totals.after);
       expect(await check()).toMatchObject({ exitCode: 0, findings: 0 });
@@ -108,7 +104,9 @@ describe.each(databases)("an import of hermes on $name", (factory) => {
       const second = await importInto(taker, path);
       const outcomes = Object.values(second.totals.items).flatMap((each) => Object.keys(each));
       expect(new Set(outcomes)).toEqual(new Set(["known"]));
-      expect(await differencesFrom(truth, { store, owner, items: second.items })).toEqual([]);
+      expect(await differencesFrom(truth, { store, owner, items: second.items, taker })).toEqual(
+        [],
+      );
       expect((await check()).events).toBe(events);
       expect(contentsOf(path)).toEqual(before);
     },
@@ -215,9 +213,10 @@ test.each(homes)("$name that is killed again and again is whole in the end", asy
   }
   const store = await openSqliteStore({ file: join(home, "holdfast.db") });
   onTestFinished(() => store.close());
-  const { items, totals } = await importInto(await openTaker(home, store), path);
+  const taker = await openTaker(home, store);
+  const { items, totals } = await importInto(taker, path);
   expect(totals.differs).toBe(0);
-  expect(await differencesFrom(truth, { store, owner, items })).toEqual([]);
+  expect(await differencesFrom(truth, { store, owner, items, taker })).toEqual([]);
   expect(new Set(items.map(({ outcome }) => outcome))).not.toContain("taken");
   const found = await runFsck(store.audit, { now: await store.now() });
   expect(found).toMatchObject({ exitCode: 0, findings: 0 });

@@ -44,6 +44,8 @@ export const reportItem = z.looseObject({
   path: z.string().optional(),
   session: z.string().optional(),
   ids: z.array(z.string()).optional(),
+  /** Where a session was held there: `cli`, `telegram`, … */
+  via: z.string().optional(),
   /** Messages by role: as read, and as the store has them. */
   before: counts.optional(),
   after: counts.optional(),

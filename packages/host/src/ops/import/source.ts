@@ -36,6 +36,8 @@ export interface ImportedSession {
   readonly key: string;
   /** What the other program calls it, for the report. */
   readonly ids: readonly string[];
+  /** Where it was held there: `cli`, `telegram`, …; for the report. */
+  readonly via?: string | undefined;
   readonly title: string | null;
   /** Whether a person chose the title. */
   readonly titleSource: "generated" | "chosen";
@@ -269,6 +271,7 @@ export const remarkCodes = [
   "index_names_missing_session",
   "lost_answer",
   "lost_picture",
+  "overheard",
   "missing_attachment",
   "leftover",
   "ghost",

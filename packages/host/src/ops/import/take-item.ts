@@ -123,10 +123,11 @@ export class ItemTaker {
   async #session(item: ImportedSession): Promise<ReportItem> {
     const { log, owner, source, mode } = this.#deps;
     const remarks = await Promise.all(item.remarks.map((each) => this.#remark(each)));
-    const about: Pick<ReportItem, "item" | "name" | "ids"> = {
+    const about: Pick<ReportItem, "item" | "name" | "ids" | "via"> = {
       item: "session",
       name: item.title ?? item.key,
       ids: [...item.ids],
+      ...(item.via !== undefined && { via: item.via }),
     };
     if (this.#seen.has(item.key))
       return { ...about, outcome: "skipped", reason: "duplicate_id", remarks };

@@ -7,22 +7,32 @@ import {
   tool,
   user,
 } from "./home.ts";
-import type { Truth } from "./truth.ts";
+import { type Truth, type TruthInput, truthSchema } from "./truth.ts";
 
-type Conversation = Truth["conversations"][number];
+type Conversation = TruthInput["conversations"][number];
+/** Filled in while the home is written. */
+type KnownHome = TruthInput & {
+  readonly damaged: NonNullable<TruthInput["damaged"]>;
+  readonly ghosts: NonNullable<TruthInput["ghosts"]>;
+  readonly deleted: NonNullable<TruthInput["deleted"]>;
+};
 
 /** Writes a home in which most of what happens to one has happened, and returns what is true of it. */
 export function writeHermesHome(root: string): Truth {
   const home = new HermesHome(root);
-  const truth: Truth = { conversations: [], damaged: [], ghosts: [], deleted: [] };
+  const truth: KnownHome = { conversations: [], damaged: [], ghosts: [], deleted: [] };
   const add = (
     id: string,
     messages: readonly HermesMessage[],
     more: Partial<Omit<Conversation, "messages">> = {},
   ): void => {
-    const said = messages.map(({ role, content, note }) => ({
+    const said = messages.map(({ role, content, note, calls, reasoning, where, images }) => ({
       role,
       sha256: sha256(content),
+      tools: (calls ?? []).map(() => "terminal"),
+      reasoning: reasoning !== undefined,
+      ...(typeof images === "number" && { images }),
+      ...(Array.isArray(where) && { where: where.map(String) }),
       ...(typeof note === "string" && { note }),
     }));
     truth.conversations.push({
@@ -38,12 +48,12 @@ export function writeHermesHome(root: string): Truth {
     void truth.damaged.push({ kind, path, session });
   agentCases(home, add, damaged, truth);
   pageCases(home, add, damaged, truth);
-  settingsOf(home);
+  truth.home = settingsOf(home);
   // An import finds rows that only the log has.
   home.session("20260101_last", { title: "The last thing" }, [user("the last thing")]);
   add("20260101_last", [user("the last thing")], { title: "The last thing" });
   home.close();
-  return truth;
+  return truthSchema.parse(truth);
 }
 
 type Add = (
@@ -53,10 +63,11 @@ type Add = (
 ) => void;
 type Damaged = (kind: string, path: string, session: string) => void;
 
+const died = "partial: the server died";
 const picture =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-function agentCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): void {
+function agentCases(home: HermesHome, add: Add, damaged: Damaged, truth: KnownHome): void {
   const plain = [
     user("water the beds"),
     assistant("I look first.", { calls: ["c1", "c2"], reasoning: "two things" }),
@@ -82,7 +93,7 @@ function agentCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth):
   ];
   const image = { type: "image_url", image_url: { url: `data:image/png;base64,${picture}` } };
   home.session("parts", {}, [user(`\u0000json:${JSON.stringify([...parts, image])}`)]);
-  add("parts", [user("two\ntexts")]);
+  add("parts", [user("two\ntexts", { images: 1 })]);
   chains(home, add);
   const shelves = [user("shelves"), assistant("oak"), user("how long"), assistant("two metres")];
   home.session("shelves", { title: "Shelves" }, shelves);
@@ -112,6 +123,7 @@ function agentCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth):
   add("circle-b", [user("in circle-a"), user("in circle-b")], {
     segments: ["circle-a", "circle-b"],
   });
+  damaged("cycle", "state.db", "circle-a");
   home.session("empty", { source: "tui" });
   truth.ghosts.push({ id: "empty" });
   home.session("chat", { source: "telegram", user_id: "42" }, [
@@ -148,6 +160,7 @@ function chains(home: HermesHome, add: Add): void {
   ]);
   add("green-2", [...first, ...later], {
     segments: ["green-1", "green-2"],
+    not_shown: [{ why: "summary written by a compaction" }],
     title: "Greenhouse #2",
     flags: { archived: true },
   });
@@ -174,11 +187,18 @@ function chains(home: HermesHome, add: Add): void {
   ]);
   add("seeds", [...seeds, user("when"), assistant("in May")], {
     title: "Seeds",
-    not_shown: [{ why: "taken back by a rewind" }, { why: "taken back by a rewind" }],
+    not_shown: [
+      ...undone.map(({ role, content }) => ({
+        why: "taken back by a rewind",
+        role,
+        sha256: sha256(content),
+      })),
+      { why: "summary written by a compaction" },
+    ],
   });
 }
 
-function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): void {
+function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: KnownHome): void {
   home.file(
     "webui/projects.json",
     JSON.stringify([
@@ -189,7 +209,7 @@ function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): 
   const rows = [user("page one"), assistant("answer one")];
   home.session("aa01", { source: "webui" }, rows);
   const card = assistant("**Error:** 503", { _error: true, note: "card" });
-  const more = [user("page two"), assistant("half an ans", { _partial: true }), card];
+  const more = [user("page two"), assistant("half an ans", { _partial: true, note: died }), card];
   const onPage = { title: "Beds #spring", pinned: true, project_id: "p1" };
   home.sidecar("aa01", onPage, [...rows, ...more]);
   add("aa01", [...rows, ...more], {
@@ -243,7 +263,7 @@ function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): 
     user("ask"),
     assistant("I look.", { calls: ["d1"] }),
     tool("d1", "found"),
-    assistant("It says\u2028that\u0085it is dry"),
+    assistant("It says\u2028that\u0085it is dry", { note: died, where: ["journal"] }),
   ]);
   const journal = "webui/sessions/_run_journal/aa04/s4.jsonl";
   damaged("torn_journal_line", journal, "aa04");
@@ -255,7 +275,8 @@ function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): 
     [],
   );
   home.runJournal("aa05", "s5", [["token", { text: "the beginning" }]]);
-  add("aa05", [user("first"), assistant("the beginning")]);
+  damaged("lost_answer", "webui/sessions/_run_journal/aa05/s5.jsonl", "aa05");
+  add("aa05", [user("first"), assistant("the beginning", { note: died, where: ["journal"] })]);
   // A sidecar that ends inside of a character, and the run's last event has the whole.
   const whole = [user("wie"), assistant("Wärme")];
   const text = Buffer.from(home.sidecarText("aa06", { title: "Heizung" }, whole));
@@ -277,7 +298,7 @@ function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): 
   home.link("webui/attachments/aa10/link.txt", "/etc/passwd");
   const names = ["pear.png", "../../../state.db", "link.txt", "gone.pdf"];
   home.sidecar("aa10", {}, [user("look", { attachments: names }), assistant("a pear")]);
-  add("aa10", [user("look"), assistant("a pear")]);
+  add("aa10", [user("look", { images: 1 }), assistant("a pear")]);
   home.file("webui/sessions/aa11.json", "");
   damaged("torn_sidecar", "webui/sessions/aa11.json", "aa11");
   const indexed = ["aa01", "aa02", "aa03", "aa04", "aa05", "aa06", "aa07", "aa09"];
@@ -288,8 +309,9 @@ function pageCases(home: HermesHome, add: Add, damaged: Damaged, truth: Truth): 
   damaged("index_lacks_session", "webui/sessions/_index.json", "aa10");
 }
 
-function settingsOf(home: HermesHome): void {
-  home.file("SOUL.md", "You are the gardener's helper.");
+function settingsOf(home: HermesHome): NonNullable<TruthInput["home"]> {
+  const soul = "You are the gardener's helper.";
+  home.file("SOUL.md", soul);
   home.file("memories/MEMORY.md", "Six beds.\n§\nThe router is\nwrong by § one hour.");
   home.file("memories/USER.md", "Prefers short answers.");
   home.file("skills/garden/log/SKILL.md", "---\nname: log\ndescription: Read it.\n---\nRead.");
@@ -323,4 +345,23 @@ function settingsOf(home: HermesHome): void {
     },
   ];
   home.file("cron/jobs.json", JSON.stringify({ jobs }));
+  return {
+    memory: {
+      memory: ["Six beds.", "The router is\nwrong by § one hour."],
+      user: ["Prefers short answers."],
+    },
+    soul,
+    skills: ["garden/log"],
+    env_names: ["ANTHROPIC_API_KEY", "TELEGRAM_BOT_TOKEN", "TELEGRAM_ALLOWED_USERS"],
+    custom_providers: ["lab"],
+    timezone: "Europe/Berlin",
+    cron_jobs: jobs,
+    projects: [
+      { name: "Garden", made_by: "person" },
+      { name: "Cron Jobs", made_by: "page" },
+    ],
+    gateway: { "agent:main:telegram:dm:42": "chat" },
+    mcp_servers: ["files"],
+    profiles: {},
+  };
 }

@@ -1,3 +1,5 @@
+import { plural } from "@holdfast/protocol";
+
 import type {
   ImportedEntry,
   ImportedMessage,
@@ -77,6 +79,12 @@ class EntryBuilder {
     }
     this.#giveUpCalls();
     if (hidden !== null) this.#hide(hidden);
+    const overheard = lines.filter((line) => line.kind === "message" && line.message.observed);
+    if (overheard.length > 0)
+      this.#remark(
+        "overheard",
+        `${plural(overheard.length, { one: "# message", other: "# messages" })} of a group weren't addressed to the agent.`,
+      );
     for (const each of usage)
       this.#entries.push({ ...each, at: each.at === 0 ? this.#last : each.at });
     return {

@@ -261,7 +261,7 @@ export function missingFrom(
   });
 }
 
-function partialOf(end: RunJournal["end"]): Message["partial"] {
+export function partialOf(end: RunJournal["end"]): Message["partial"] {
   switch (end) {
     case "completed":
       return null;

@@ -328,6 +328,7 @@ class ProfileReader {
       kind: "session",
       key: this.#key(segments[0] ?? ""),
       ids: segments,
+      via: rows.at(-1)?.source ?? (sidecar === null && rows.length > 0 ? undefined : "webui"),
       ...facts,
       // What was left behind when its conversation went on elsewhere is put away with it.
       archived: facts.archived || (edge?.kind === "stale" && isArchived(parent)),

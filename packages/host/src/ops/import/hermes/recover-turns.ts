@@ -1,5 +1,5 @@
 import type { Report } from "./folder.ts";
-import { missingFrom, type RunJournal, type SubmittedTurn } from "./journal.ts";
+import { missingFrom, partialOf, type RunJournal, type SubmittedTurn } from "./journal.ts";
 import { comparable, type Message, newMessage } from "./message.ts";
 import type { Sidecar } from "./sidecar.ts";
 
@@ -82,10 +82,8 @@ export class TurnRecovery {
       if (at === null) continue;
       const end = this.#endOfTurn(at);
       const missing = missingFrom(run, this.messages.slice(at + 1, end));
-      if (missing.length === 0) {
-        this.#markKnown(run, at, end);
-        continue;
-      }
+      this.#markKnown(run, at, end);
+      if (missing.length === 0) continue;
       this.messages.splice(this.#beforeCards(at, end), 0, ...missing);
       recovered.add(run.stream);
       this.#isRecovered = true;
@@ -100,14 +98,21 @@ export class TurnRecovery {
     return recovered;
   }
 
-  /** The text is known; a partial one is marked as such. */
+  /** What of the run other stores have, too. A partial answer ended as the run did. */
   #markKnown(run: RunJournal, at: number, end: number): void {
-    const said = run.segments.at(-1)?.text.trim() ?? "";
-    if (said === "") return;
+    const texts = new Set(run.segments.map(({ text }) => text.trim()));
+    const calls = new Set(run.segments.flatMap((segment) => segment.calls.map(({ id }) => id)));
     for (let index = at + 1; index < end; index += 1) {
       const message = this.messages[index];
-      if (message?.role !== "assistant" || comparable(message.text) !== said) continue;
-      this.messages[index] = { ...message, where: [...new Set([...message.where, "journal"])] };
+      if (message?.role !== "assistant") continue;
+      const said = comparable(message.text);
+      const isSaid = said !== "" && texts.has(said);
+      if (!isSaid && !message.calls.some(({ id }) => calls.has(id))) continue;
+      this.messages[index] = {
+        ...message,
+        partial: message.partial === null ? null : (partialOf(run.end) ?? message.partial),
+        where: [...new Set([...message.where, "journal"])],
+      };
     }
   }
 
