@@ -6,14 +6,21 @@ import { storeCases } from "@holdfast/testing/conformance/store/store-cases";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { brokenByNewColumns, recordStatements } from "@holdfast/testing/postgres/record-statements";
 import { postgresHarness } from "@holdfast/testing/stores/database-harnesses";
+
+import { openPostgresStore } from "../src/postgres/open.ts";
 
 describe("the postgres store", () => {
   let harness: StoreHarness;
+  const recorder = recordStatements();
   beforeAll(async () => {
     harness = await postgresHarness(createDatabase).open();
   });
-  afterAll(() => harness.close());
+  afterAll(async () => {
+    recorder.stop();
+    await harness.close();
+  });
 
   test.each(storeCases)("obeys the port's rule: $title", async ({ run }) => {
     await expect(run(harness)).resolves.toBeUndefined();
@@ -31,5 +38,13 @@ describe("the postgres store", () => {
 
   test("is sound after all of it", async () => {
     expect(await fsckFindings(harness.store)).toEqual([]);
+  });
+
+  test("sends no statement that a column of a newer version breaks", async () => {
+    const sent = [...recorder.texts];
+    expect(sent.length).toBeGreaterThan(80);
+    await using database = await createDatabase();
+    await (await openPostgresStore({ url: database.url })).close();
+    expect(await brokenByNewColumns(database.url, sent)).toEqual([]);
   });
 });

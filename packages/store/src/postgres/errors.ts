@@ -16,8 +16,18 @@ function sqlStateOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
+/** A statement waited longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === "55P03";
+}
+
+/** "cached plan must not change result type": a migration has changed a table since the statement was prepared. */
+function isOutdatedPlan(error: unknown): boolean {
+  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+}
+
 export type ErrorClass =
-  /** The connection is gone or the server is shutting down: reconnect. */
+  /** The connection is gone or useless, or the server is shutting down: reconnect. */
   | "lost"
   /** Rolled back because of a conflict: run it again. */
   | "retry"
@@ -33,8 +43,10 @@ export function classifyError(error: unknown): ErrorClass {
   const state = sqlStateOf(error);
   // Whatever didn't come from the server came from the connection to it.
   if (state === undefined) return "lost";
+  // Only a new connection prepares the statement again.
+  if (isOutdatedPlan(error)) return "lost";
   if (state === "40001" || state === "40P01") return "retry";
-  if (state === "55P03" || state === "57014") return "busy";
+  if (isLockTimeout(error) || state === "57014") return "busy";
   if (state === "53100" || state === "53200") return "full";
   if (/^(08|57P|25P03|53300)/.test(state) || state === "25006") return "lost";
   if (/^(22|23|54)/.test(state)) return "data";

@@ -1,18 +1,19 @@
 import type { Register, RegisterChange, RegisterResult } from "@holdfast/engine";
 
+import { register } from "../schema/tables.ts";
 import { execute, statement } from "./connection.ts";
 import type { ReaderPool } from "./read/reader-pool.ts";
 import { createJob, type PendingJob } from "./write/jobs.ts";
 import { type Writer } from "./write/writer.ts";
-import { decodeRegister } from "./rows.ts";
+import { columnsOf, decodeRegister } from "./rows.ts";
 
 const byKey = statement(
   "register_by_key",
-  `SELECT * FROM register WHERE owner_id = $1 AND key = $2`,
+  `SELECT ${columnsOf(register)} FROM register WHERE owner_id = $1 AND key = $2`,
 );
 const byPrefix = statement(
   "register_under",
-  `SELECT * FROM register WHERE owner_id = $1 AND starts_with(key, $2) ORDER BY key LIMIT $3`,
+  `SELECT ${columnsOf(register)} FROM register WHERE owner_id = $1 AND starts_with(key, $2) ORDER BY key LIMIT $3`,
 );
 // Of two writers that have seen the same revision, the second finds that it is gone; of two that have seen none, the
 // second inserts nothing.
@@ -24,7 +25,7 @@ const put = statement(
    ON CONFLICT (owner_id, key) DO UPDATE
      SET value = excluded.value, revision = excluded.revision, at = excluded.at
    WHERE register.revision = $4
-   RETURNING *`,
+   RETURNING ${columnsOf(register, "register")}`,
 );
 
 export function createRegister(writer: Writer, pool: ReaderPool): Register {

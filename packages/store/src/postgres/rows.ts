@@ -20,6 +20,15 @@ export function namesOf(columns: readonly FieldColumn[]): string[] {
   return columns.map(({ name }) => name);
 }
 
+/**
+ * What a statement selects of a table. It never uses `*`: a column that a newer version adds would change the type of
+ * the result, and PostgreSQL then refuses what older hosts have prepared.
+ */
+export function columnsOf({ columns }: Pick<Table<unknown>, "columns">, alias?: string): string {
+  const names = namesOf(columns);
+  return names.map((name) => (alias === undefined ? name : `${alias}.${name}`)).join(", ");
+}
+
 function cellWriter({ kind, encode }: FieldColumn): ((value: unknown) => StoredValue) | undefined {
   if (kind === "json") return encode;
   if (kind === "opaque") return JSON.stringify;
@@ -123,6 +132,12 @@ export const sessionColumns = [
   "h.settled_upto",
 ].join(", ");
 
+const columnsOfSessions = tables.sessions.columns.filter(
+  ({ field }) => !tables.headFields.has(field),
+);
+/** What `sessions` itself has of it. */
+export const storedSessionColumns = columnsOf({ columns: columnsOfSessions }, "s");
+
 const decodeRow = decoder(tables.sessions);
 
 export function decodeSession(row: Row): StoredSession {
@@ -151,7 +166,7 @@ export function decodeLockedSession(cells: Row): LockedSession {
 /** Head, activity and open deltas are stored in `heads`. */
 export const sessionTable = postgresTable<SessionRow>({
   ...tables.sessions,
-  columns: tables.sessions.columns.filter(({ field }) => !tables.headFields.has(field)),
+  columns: columnsOfSessions,
 });
 
 const encodeHeadFields = encoder<SessionRow>({ ...tables.sessions, columns: columnsOfHead });

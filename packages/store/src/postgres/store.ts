@@ -1,7 +1,7 @@
 import type { Leases, Store } from "@holdfast/engine";
 
 import { processIdentity } from "../identity.ts";
-import { blobIdOf } from "../schema/tables.ts";
+import * as tables from "../schema/tables.ts";
 import { createAuditReads } from "./read/audit.ts";
 import { createReads } from "./read/reads.ts";
 import { ReaderPool } from "./read/reader-pool.ts";
@@ -19,7 +19,7 @@ import { purgeJob } from "./write/purge.ts";
 import { readClock, Writer } from "./write/writer.ts";
 import { replaceBlobRefsJob, replaceDerivedJob } from "./write/repair.ts";
 import { createWork } from "./read/work.ts";
-import { leaseTable } from "./rows.ts";
+import { columnsOf, leaseTable } from "./rows.ts";
 
 export interface PostgresStore extends Store {
   readonly kind: "postgres";
@@ -63,7 +63,7 @@ export function createStore(settings: Settings): PostgresStore {
     search: createSearch(pool, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>
-      writer.submit(blobJob({ owner, id: blobIdOf(bytes), bytes, mediaType })),
+      writer.submit(blobJob({ owner, id: tables.blobIdOf(bytes), bytes, mediaType })),
     purge: (owner, session) => writer.submit(purgeJob(owner, session)),
     prune: (limit) => writer.submit(pruneJob(limit)),
     watch: (session, pace, wake) => notifier.watch(session, pace, wake),
@@ -78,10 +78,13 @@ export function createStore(settings: Settings): PostgresStore {
   };
 }
 
-const leaseOf = statement("lease_of", `SELECT * FROM leases WHERE kind = $1 AND session_id = $2`);
+const leaseOf = statement(
+  "lease_of",
+  `SELECT ${columnsOf(tables.leases)} FROM leases WHERE kind = $1 AND session_id = $2`,
+);
 const expiredLeases = statement(
   "expired_leases",
-  `SELECT * FROM leases WHERE kind = $1 AND expires_at <= $2 ORDER BY expires_at, session_id LIMIT $3`,
+  `SELECT ${columnsOf(tables.leases)} FROM leases WHERE kind = $1 AND expires_at <= $2 ORDER BY expires_at, session_id LIMIT $3`,
 );
 
 function createLeaseReads(

@@ -1,5 +1,6 @@
 export type OpenFailureCode =
   | "schema_too_new"
+  | "schema_locked"
   | "sqlite_unsafe"
   | "file_system_unsafe"
   | "not_a_store"

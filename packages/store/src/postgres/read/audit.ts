@@ -3,12 +3,14 @@ import type { ReaderPool } from "./reader-pool.ts";
 import { statement, type Row, execute, type Statement, type SqlValue } from "../connection.ts";
 import { ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
-import { blobIdOf } from "../../schema/tables.ts";
+import * as tables from "../../schema/tables.ts";
 import { checkChain, hashOfLink, linkOfRow, type UncheckedEvent } from "../../shared/hash-chain.ts";
 import { decodeEventRow, eventColumns, readEventRow } from "../events.ts";
 import {
+  columnsOf,
   decodeSession,
   sessionColumns,
+  storedSessionColumns,
   approvalTable,
   decodeBlob,
   decodePurge,
@@ -88,7 +90,7 @@ const pageSize = 500;
 // A session that has lost its head gets an empty one, so that a rebuild restores it.
 const sessionPage = statement(
   "audit_sessions",
-  `SELECT ${sessionColumns} FROM (SELECT * FROM sessions WHERE id > $1 ORDER BY id LIMIT $2) s
+  `SELECT ${sessionColumns} FROM (SELECT ${storedSessionColumns} FROM sessions s WHERE id > $1 ORDER BY id LIMIT $2) s
      LEFT JOIN LATERAL (
        SELECT coalesce(max(head), 0) AS head, coalesce(max(activity_at), 0) AS activity_at,
               coalesce(max(open_deltas), 0) AS open_deltas, coalesce(max(settled_upto), 0) AS settled_upto
@@ -116,16 +118,16 @@ const lastLinks = statement(
 );
 const leasePage = statement(
   "audit_leases",
-  `SELECT * FROM leases WHERE (session_id, kind) > ($1, $2) ORDER BY session_id, kind LIMIT $3`,
+  `SELECT ${columnsOf(tables.leases)} FROM leases WHERE (session_id, kind) > ($1, $2) ORDER BY session_id, kind LIMIT $3`,
 );
 // One blob at a time: each may have megabytes.
 const blobPage = statement(
   "audit_blob",
-  `SELECT * FROM blobs WHERE (owner_id, id) > ($1, $2) ORDER BY owner_id, id LIMIT 1`,
+  `SELECT ${columnsOf(tables.blobs)}, bytes FROM blobs WHERE (owner_id, id) > ($1, $2) ORDER BY owner_id, id LIMIT 1`,
 );
 const purgePage = statement(
   "audit_purges",
-  `SELECT * FROM purges WHERE session_id > $1 ORDER BY session_id LIMIT $2`,
+  `SELECT ${columnsOf(tables.purges)} FROM purges WHERE session_id > $1 ORDER BY session_id LIMIT $2`,
 );
 
 type AuditReads = Omit<Audit, "replaceDerived" | "replaceBlobRefs">;
@@ -170,7 +172,7 @@ export function createAuditReads(pool: ReaderPool): AuditReads {
         rows(blobPage, textOf(last, "owner_id"), textOf(last, "id"));
       for await (const row of pages(next)) {
         const { bytes } = row;
-        const intact = bytes instanceof Uint8Array && blobIdOf(bytes) === row["id"];
+        const intact = bytes instanceof Uint8Array && tables.blobIdOf(bytes) === row["id"];
         yield { ...decodeBlob(row), intact };
       }
     },
@@ -227,35 +229,35 @@ const derivedSession = statement(
 );
 const derivedRuns = statement(
   "derived_runs",
-  `SELECT * FROM runs WHERE session_id = $1 ORDER BY id`,
+  `SELECT ${columnsOf(tables.runs)} FROM runs WHERE session_id = $1 ORDER BY id`,
 );
 const derivedInputs = statement(
   "derived_inputs",
-  `SELECT * FROM inputs WHERE session_id = $1 ORDER BY seq`,
+  `SELECT ${columnsOf(tables.inputs)} FROM inputs WHERE session_id = $1 ORDER BY seq`,
 );
 const derivedApprovals = statement(
   "derived_approvals",
-  `SELECT * FROM approvals WHERE session_id = $1 ORDER BY id`,
+  `SELECT ${columnsOf(tables.approvals)} FROM approvals WHERE session_id = $1 ORDER BY id`,
 );
 const derivedMarks = statement(
   "derived_marks",
-  `SELECT * FROM marks WHERE session_id = $1 ORDER BY seq`,
+  `SELECT ${columnsOf(tables.marks)} FROM marks WHERE session_id = $1 ORDER BY seq`,
 );
 const derivedMemoryTries = statement(
   "derived_memory_tries",
-  `SELECT * FROM memory_tries WHERE session_id = $1`,
+  `SELECT ${columnsOf(tables.memoryTries)} FROM memory_tries WHERE session_id = $1`,
 );
 const derivedOutbox = statement(
   "derived_outbox",
-  `SELECT * FROM outbox WHERE session_id = $1 ORDER BY delivery, chunk`,
+  `SELECT ${columnsOf(tables.outbox)} FROM outbox WHERE session_id = $1 ORDER BY delivery, chunk`,
 );
 const derivedLanes = statement(
   "derived_lanes",
-  `SELECT * FROM lanes WHERE session_id = $1 ORDER BY owner_id, lane`,
+  `SELECT ${columnsOf(tables.lanes)} FROM lanes WHERE session_id = $1 ORDER BY owner_id, lane`,
 );
 const derivedUsage = statement(
   "derived_usage",
-  `SELECT * FROM usage WHERE session_id = $1 ORDER BY seq`,
+  `SELECT ${columnsOf(tables.usage)} FROM usage WHERE session_id = $1 ORDER BY seq`,
 );
 
 function readDerived(pool: ReaderPool, id: SessionId): Promise<Derived | null> {

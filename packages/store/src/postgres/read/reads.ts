@@ -9,10 +9,12 @@ import {
 import { statement, execute, type SqlValue, type Connection } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
 import { type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
-import { shelves } from "../../schema/tables.ts";
+import * as tables from "../../schema/tables.ts";
 import {
+  columnsOf,
   decodeSession,
   sessionColumns,
+  storedSessionColumns,
   type StoredSession,
   approvalTable,
   inputTable,
@@ -28,10 +30,10 @@ import { readSender, readUsageOfWork } from "./usage-of-work.ts";
 
 const approvalById = statement(
   "approval_by_id",
-  `SELECT * FROM approvals WHERE id = $2 AND owner_id = $1`,
+  `SELECT ${columnsOf(tables.approvals)} FROM approvals WHERE id = $2 AND owner_id = $1`,
 );
 const openApprovalsPage = (where: string) => `
-  SELECT * FROM approvals
+  SELECT ${columnsOf(tables.approvals)} FROM approvals
    WHERE owner_id = $1 AND state = 'open' AND (asked_at, id) > ($2::bigint, $3) ${where}
    ORDER BY asked_at, id LIMIT $4`;
 const openApprovals = statement("open_approvals", openApprovalsPage(""));
@@ -41,14 +43,14 @@ const openApprovalsInSession = statement(
 );
 const answeredApprovals = statement(
   "answered_approvals",
-  `SELECT * FROM approvals
+  `SELECT ${columnsOf(tables.approvals)} FROM approvals
     WHERE owner_id = $1 AND state = 'answered' AND (answered_at, id) < ($2::bigint, $3)
       AND ($5::text IS NULL OR session_id = $5)
     ORDER BY answered_at DESC, id DESC LIMIT $4`,
 );
 const approvalsForRun = statement(
   "approvals_for_run",
-  `SELECT * FROM approvals
+  `SELECT ${columnsOf(tables.approvals)} FROM approvals
     WHERE owner_id = $1 AND session_id = $2 AND (run_id = $3 OR decision IN ('session', 'always'))
     ORDER BY asked_at, id`,
 );
@@ -91,12 +93,12 @@ function createApprovalReads(pool: ReaderPool): ApprovalReads {
 
 const marksOf = statement(
   "session_marks",
-  `SELECT m.* FROM marks m JOIN sessions s ON s.id = m.session_id
+  `SELECT ${columnsOf(tables.marks, "m")} FROM marks m JOIN sessions s ON s.id = m.session_id
     WHERE s.owner_id = $1 AND m.session_id = $2 ORDER BY m.seq LIMIT $3`,
 );
 const memoryTryOf = statement(
   "session_memory_try",
-  `SELECT t.* FROM memory_tries t JOIN sessions s ON s.id = t.session_id
+  `SELECT ${columnsOf(tables.memoryTries, "t")} FROM memory_tries t JOIN sessions s ON s.id = t.session_id
     WHERE s.owner_id = $1 AND t.session_id = $2`,
 );
 const memoryBacklog = statement(
@@ -107,7 +109,7 @@ const memoryBacklog = statement(
 );
 const failingMemory = statement(
   "memory_failing",
-  `SELECT t.* FROM memory_tries t JOIN sessions s ON s.id = t.session_id
+  `SELECT ${columnsOf(tables.memoryTries, "t")} FROM memory_tries t JOIN sessions s ON s.id = t.session_id
     WHERE s.owner_id = $1 AND s.trashed_at IS NULL AND t.code IS NOT NULL
     ORDER BY t.retry_at DESC LIMIT 1`,
 );
@@ -141,18 +143,18 @@ function createMemoryReads(pool: ReaderPool): Pick<Reads, "unremembered" | "memo
 
 const lanesByPrefix = statement(
   "lanes_under",
-  `SELECT * FROM lanes WHERE owner_id = $1 AND starts_with(lane, $2) ORDER BY at DESC, lane LIMIT $3`,
+  `SELECT ${columnsOf(tables.lanes)} FROM lanes WHERE owner_id = $1 AND starts_with(lane, $2) ORDER BY at DESC, lane LIMIT $3`,
 );
 const outboxChunks = statement(
   "outbox_chunks",
-  `SELECT o.* FROM outbox o JOIN sessions s ON s.id = o.session_id
+  `SELECT ${columnsOf(tables.outbox, "o")} FROM outbox o JOIN sessions s ON s.id = o.session_id
     WHERE s.owner_id = $1 AND s.trashed_at IS NULL AND o.state = ANY($2)
       AND ($3::text IS NULL OR o.session_id = $3) AND ($4::text IS NULL OR o.delivery = $4)
     ORDER BY o.session_id, o.begun, o.delivery, o.chunk LIMIT $5`,
 );
 const outboxByInbound = statement(
   "outbox_by_inbound",
-  `SELECT o.* FROM outbox o JOIN sessions s ON s.id = o.session_id
+  `SELECT ${columnsOf(tables.outbox, "o")} FROM outbox o JOIN sessions s ON s.id = o.session_id
     WHERE s.owner_id = $1 AND o.inbound = $2`,
 );
 
@@ -179,7 +181,7 @@ async function listSessions(
   query: ListQuery,
 ): Promise<SessionPage> {
   const { shelf = "active", pinned, project, tag, workspace, limit, after } = query;
-  const values: SqlValue[] = [owner, shelves[shelf], limit + 1];
+  const values: SqlValue[] = [owner, tables.shelves[shelf], limit + 1];
   const bind = (filter: SqlValue): string => `$${values.push(filter)}`;
   const position = tag === undefined ? "(s.sort_at, s.id)" : "(t.sort_at, t.session_id)";
   const conditions = [
@@ -198,7 +200,7 @@ async function listSessions(
   const list = statement(
     `list_${isFiltered.join("")}`,
     `SELECT ${sessionColumns} FROM (
-       SELECT s.* FROM sessions s ${tag === undefined ? "" : "JOIN session_tags t ON t.session_id = s.id"}
+       SELECT ${storedSessionColumns} FROM sessions s ${tag === undefined ? "" : "JOIN session_tags t ON t.session_id = s.id"}
         WHERE ${conditions.join(" AND ")} ORDER BY ${sortAt} DESC, ${id} DESC LIMIT $3) s
      JOIN heads h ON h.session_id = s.id ORDER BY s.sort_at DESC, s.id DESC`,
   );
@@ -216,7 +218,7 @@ const sessionById = statement(
 );
 const runById = statement(
   "run_by_id",
-  `SELECT r.* FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $2 AND s.owner_id = $1`,
+  `SELECT ${columnsOf(tables.runs, "r")} FROM runs r JOIN sessions s ON s.id = r.session_id WHERE r.id = $2 AND s.owner_id = $1`,
 );
 const eventById = statement(
   "event_by_id",
@@ -225,7 +227,7 @@ const eventById = statement(
 );
 const waitingInputs = statement(
   "waiting_inputs",
-  `SELECT * FROM inputs WHERE session_id = $1 AND state = 'queued' ORDER BY seq`,
+  `SELECT ${columnsOf(tables.inputs)} FROM inputs WHERE session_id = $1 AND state = 'queued' ORDER BY seq`,
 );
 const laneByKey = statement(
   "lane_by_key",

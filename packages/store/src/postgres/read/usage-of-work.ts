@@ -1,7 +1,9 @@
 import type { WorkQuery } from "@holdfast/engine";
 import type { OwnerId, RunId } from "@holdfast/protocol";
 import { z } from "zod";
+import { usage } from "../../schema/tables.ts";
 import { statement } from "../connection.ts";
+import { columnsOf } from "../rows.ts";
 import type { ReaderPool } from "./reader-pool.ts";
 
 const totals = `
@@ -54,9 +56,9 @@ const ofClient = statement(
       WHERE work.run_id = (SELECT i.run_id FROM inputs i WHERE i.session_id = work.id ORDER BY i.seq LIMIT 1)
    )
    ${totals} FROM (
-     SELECT u.* FROM work JOIN usage u ON u.run_id = work.run_id
+     SELECT ${columnsOf(usage, "u")} FROM work JOIN usage u ON u.run_id = work.run_id
      UNION ALL
-     SELECT u.* FROM own JOIN usage u ON u.session_id = own.id AND u.run_id IS NULL
+     SELECT ${columnsOf(usage, "u")} FROM own JOIN usage u ON u.session_id = own.id AND u.run_id IS NULL
    ) u WHERE u.owner_id = $1 AND u.at >= $2`,
 );
 

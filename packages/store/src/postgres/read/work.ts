@@ -1,9 +1,10 @@
 import type { Work, WorkItem } from "@holdfast/engine";
 import type { ApprovalId, OwnerId, Seq, SessionId } from "@holdfast/protocol";
 
+import { leases } from "../../schema/tables.ts";
 import { type Row, statement } from "../connection.ts";
 import type { ReaderPool } from "./reader-pool.ts";
-import { leaseTable } from "../rows.ts";
+import { columnsOf, leaseTable } from "../rows.ts";
 
 const queuedSessions = statement(
   "queued_work",
@@ -13,7 +14,7 @@ const queuedSessions = statement(
 );
 const liveSessions = statement(
   "live_work",
-  `SELECT s.owner_id, s.id, r.* FROM sessions s
+  `SELECT s.owner_id, s.id, ${columnsOf(leases, "r")} FROM sessions s
     LEFT JOIN leases r ON r.session_id = s.id AND r.kind = 'run'
     WHERE s.live_run IS NOT NULL AND s.trashed_at IS NULL
       AND (s.live_state IN ('claimed', 'running')

@@ -10,9 +10,11 @@ import {
 import { type OwnerId, seq, type SessionId, sessionId } from "@holdfast/protocol";
 import { findSnippet, parseTerms, type Term } from "../../shared/search-text/query.ts";
 import { foldWithOrigins, snippetText } from "../../shared/search-text/tokens.ts";
+import { events } from "../../schema/tables.ts";
 import { type Row, statement, type SqlValue } from "../connection.ts";
 import type { ReaderPool } from "../read/reader-pool.ts";
 import { decodeEventRow } from "../events.ts";
+import { columnsOf } from "../rows.ts";
 import { HiddenVersions } from "./hidden-versions.ts";
 import { searchableTextOf, type Indexer } from "./indexer.ts";
 import { SchemaDamaged } from "../errors.ts";
@@ -106,7 +108,7 @@ function readCandidates(
   const candidates = statement(
     `search_${isFiltered.join("")}`,
     `SELECT t.session_id AS hit_log, t.seq AS hit_seq, t.at AS hit_at, t.role,
-            s.id AS hit_session, s.title AS session_title, e.*
+            s.id AS hit_session, s.title AS session_title, ${columnsOf(events, "e")}
        FROM (SELECT session_id, seq, at, role FROM search_texts WHERE ${conditions.join(" AND ")}
               ORDER BY at DESC, seq DESC, session_id DESC LIMIT $2) t
        LEFT JOIN LATERAL (${sessionShowing(only)}) s ON true
