@@ -82,7 +82,8 @@ test("an undo on the page says what it would do, leaves what a person changed, n
 
   await (await openUndo(tab)).getByRole("button", { name: "Undo", exact: true }).click();
   await answers(tab).first().waitFor({ state: "detached" });
-  expect(files()).toEqual(["one\ntwo\nthree\n", null, "A person's own.\n"]);
+  // The turn leaves first; its files follow.
+  await expect.poll(files).toEqual(["one\ntwo\nthree\n", null, "A person's own.\n"]);
   expect(consoleErrors).toEqual([]);
 });
 

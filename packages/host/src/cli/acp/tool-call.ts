@@ -1,8 +1,7 @@
 import { isAbsolute, join } from "node:path";
 import type { ToolCallContent, ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
 import type { FileChange, Json, ToolDetails, ToolOutcome } from "@holdfast/protocol";
-import { resultLines } from "../transcript/rows.ts";
-import { describeCall } from "../transcript/describe.ts";
+import { describeCall, resultLines } from "../transcript/describe.ts";
 
 /** A call as the model made it. */
 export interface Call {

@@ -1,4 +1,12 @@
-import { type Json, type RunState, type ToolOutcome, type SessionView } from "@holdfast/protocol";
+import {
+  type ChildDetails,
+  formatDollars,
+  type Json,
+  type RunState,
+  type SessionView,
+  type ToolFile,
+  type ToolOutcome,
+} from "@holdfast/protocol";
 import { cleanLine } from "../screen/text.ts";
 import { transcriptStrings } from "../strings/transcript.ts";
 import { exit } from "../command.ts";
@@ -99,4 +107,26 @@ const dateAndTime = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeS
 /** `2026-11-18 08:05`, in the time zone of this machine. */
 export function formatTime(at: number): string {
   return dateAndTime.format(at);
+}
+
+interface ReturnedByTool {
+  readonly child?: ChildDetails | undefined;
+  readonly files?: readonly ToolFile[] | undefined;
+}
+
+/** The delegated task with its cost, and the files that a tool returned, one to a line. */
+export function resultLines({ child, files = [] }: ReturnedByTool): readonly string[] {
+  const { profile, title, costMicros, tookMs, sessionId } = child ?? {};
+  const facts = [
+    ...(profile === undefined ? [] : [profile]),
+    ...(title === undefined ? [] : [title]),
+    ...(costMicros === undefined ? [] : [formatDollars(costMicros)]),
+    ...(tookMs === undefined ? [] : [transcriptStrings.seconds((tookMs / 1000).toFixed(1))]),
+  ];
+  return [
+    ...(sessionId === undefined ? [] : [transcriptStrings.task(facts.join(" · "), sessionId)]),
+    ...files.map(({ name = transcriptStrings.image, size }) =>
+      transcriptStrings.picture(name, size),
+    ),
+  ];
 }

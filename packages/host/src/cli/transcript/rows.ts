@@ -1,11 +1,10 @@
-import { formatDollars } from "@holdfast/protocol";
 import { cleanLine, cleanText } from "../screen/text.ts";
 import { fitTo } from "../screen/width.ts";
 import { createMarkdown } from "../screen/markdown.ts";
 import type { RenderStyle, Style } from "../screen/paint.ts";
 import { wrapSpans } from "../screen/wrap.ts";
 import { transcriptStrings } from "../strings/transcript.ts";
-import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
+import { describeCall, describeRunEnd, describeOutcome, resultLines } from "./describe.ts";
 import type { TranscriptPiece } from "./pieces.ts";
 
 const maxOutputRows = 8;
@@ -106,24 +105,6 @@ export function wrapBlock(
         rest,
       }),
     );
-}
-
-/** The delegated task with its cost, and the files that a tool returned, one to a line. */
-export function resultLines({
-  child,
-  files = [],
-}: Pick<Extract<TranscriptPiece, { kind: "toolEnded" }>, "child" | "files">): readonly string[] {
-  const { profile, title, costMicros, tookMs, sessionId } = child ?? {};
-  const facts = [
-    ...(profile === undefined ? [] : [profile]),
-    ...(title === undefined ? [] : [title]),
-    ...(costMicros === undefined ? [] : [formatDollars(costMicros)]),
-    ...(tookMs === undefined ? [] : [texts.seconds((tookMs / 1000).toFixed(1))]),
-  ];
-  return [
-    ...(sessionId === undefined ? [] : [texts.task(facts.join(" · "), sessionId)]),
-    ...files.map(({ name = texts.image, size }) => texts.picture(name, size)),
-  ];
 }
 
 function toolEndRows(

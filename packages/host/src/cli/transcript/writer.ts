@@ -1,8 +1,7 @@
 import type { Terminal } from "../command.ts";
 import { cleanText } from "../screen/text.ts";
 import { transcriptStrings } from "../strings/transcript.ts";
-import { resultLines } from "./rows.ts";
-import { describeCall, describeRunEnd, describeOutcome } from "./describe.ts";
+import { describeCall, describeRunEnd, describeOutcome, resultLines } from "./describe.ts";
 import { type TranscriptPiece } from "./pieces.ts";
 
 /** Shows new pieces to a person at a terminal, or writes them to a pipe. */
