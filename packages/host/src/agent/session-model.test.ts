@@ -58,7 +58,7 @@ async function open() {
     toolset,
     report,
   });
-  onTestFinished(() => engine.runner.stop());
+  onTestFinished(() => engine.stop());
   const { owner, session } = chat;
   let said = 0;
   return {

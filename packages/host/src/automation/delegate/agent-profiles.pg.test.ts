@@ -40,6 +40,7 @@ async function open(factory: Database) {
   const database = await factory.create();
   onTestFinished(() => database.drop());
   const store = await database.open();
+  onTestFinished(() => store.close());
   const home = realpathSync(mkdtempSync(join(tmpdir(), "holdfast-profiles-")));
   onTestFinished(() => rmSync(home, { recursive: true }));
   const config = readConfig({
@@ -77,7 +78,7 @@ async function open(factory: Database) {
       toolset: createToolset(settings, store),
       report,
     });
-    onTestFinished(() => engine.runner.stop());
+    onTestFinished(() => engine.stop());
     return { engine, model, opened, facts };
   }
 

@@ -43,7 +43,7 @@ async function openHost(store: Store, script: Script) {
   const models = modelsOf(model);
   const deps = { config: value, store, models, memory: memories, toolset, report };
   const { engine } = await createAgentRuntime(deps);
-  onTestFinished(() => engine.runner.stop());
+  onTestFinished(() => engine.stop());
   return { ...engine, model };
 }
 

@@ -60,7 +60,7 @@ async function open(environment: Record<string, string> = {}) {
     toolset,
     report,
   });
-  onTestFinished(() => engine.runner.stop());
+  onTestFinished(() => engine.stop());
   const { owner, session } = chat;
   const { log, runner } = engine;
 
