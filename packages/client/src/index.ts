@@ -20,6 +20,12 @@ export {
 } from "./commands/command.ts";
 export { completeInput, type Completion } from "./commands/parse.ts";
 export { type CommandContext } from "./commands/command.ts";
+export {
+  describeReread,
+  readRereadCost,
+  rereadCost,
+  type RereadCost,
+} from "./commands/reread-cost.ts";
 export { executeCommand } from "./commands/execute.ts";
 export { findSessions, shortId } from "./commands/sessions.ts";
 export { nearestName, similarNames } from "./commands/parse.ts";
@@ -49,7 +55,13 @@ export { isCostlyMarkdown } from "./costly-markdown.ts";
 export { type EditorSetup, editorSetups } from "./editor-setup.ts";
 export { findPasted, isLongPaste, isWorthMarking, pasteName } from "./input/pasted-text.ts";
 export { type LineKind, readShown, type ShownText } from "./shown-call.ts";
-export { findUnseen, type Unseen } from "./input/unseen.ts";
+export {
+  type AttachmentCost,
+  describeAttachmentCost,
+  findUnseen,
+  isCostly,
+  type Unseen,
+} from "./input/unseen.ts";
 export * from "./client/call-route.ts";
 export * from "./client/event-stream.ts";
 export * from "./client/follow.ts";

@@ -26,6 +26,7 @@ export {
   type BuiltContext,
   type FrameBytes,
   type HashMemo,
+  imageTokens,
   pendingCalls,
 } from "./context/build-context.ts";
 export {

@@ -25,6 +25,7 @@ import type {
   RunId,
   CommandSpec,
 } from "@holdfast/protocol";
+import type { RereadCost } from "./reread-cost.ts";
 import type { RestoreCause } from "./describe-files.ts";
 import type { ApiError } from "../client/call-route.ts";
 
@@ -85,7 +86,13 @@ export type CommandAnswer =
       /** `which`: several match, and one has to be named. */
       readonly why: "listed" | "which";
     }
-  | { readonly kind: "changed"; readonly what: SessionChange; readonly session: SessionView }
+  | {
+      readonly kind: "changed";
+      readonly what: SessionChange;
+      readonly session: SessionView;
+      /** The change leaves nothing cached of a long conversation: what its next message costs. */
+      readonly reread?: RereadCost;
+    }
   | FilesAnswer
   | {
       readonly kind: "sent";

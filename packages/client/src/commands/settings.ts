@@ -1,3 +1,4 @@
+import { readRereadCost } from "./reread-cost.ts";
 import { readCurrentSession } from "./sessions.ts";
 import {
   type CommandAnswer,
@@ -142,14 +143,28 @@ export function matchProject(
 }
 
 async function changeSession(
-  { client, sessionId: id }: SessionCommandContext,
+  context: SessionCommandContext,
   what: Extract<SessionChange, "titled" | `${string}_chosen`>,
   body: SessionPatch,
 ): Promise<CommandAnswer> {
+  const { client, sessionId: id } = context;
+  const { model: to } = body;
+  // Read before the change: it says what the model has cached now.
+  const reread = whatCosts.has(what)
+    ? await readRereadCost(context, to === undefined ? {} : { to })
+    : null;
   const changed = await client.changeSession({ params: { id }, body });
   if (!changed.ok) return refusalFrom(changed.error);
-  return { kind: "changed", what, session: changed.value.session };
+  const { session } = changed.value;
+  return { kind: "changed", what, session, ...(reread !== null && { reread }) };
 }
+
+/** Each begins the conversation's prompt anew. */
+const whatCosts: ReadonlySet<SessionChange> = new Set([
+  "model_chosen",
+  "persona_chosen",
+  "project_chosen",
+]);
 
 const shownFacts = 10;
 

@@ -48,7 +48,7 @@ export type HashMemo = Map<string, Pick<Block, "hash" | "tokens">>;
 const countByLength: CountTokens = (text) => Math.ceil(text.length / 4);
 
 /** Roughly what an image takes after a provider has scaled it down for its model. */
-const imageTokens = 1_600;
+export const imageTokens = 1_600;
 
 export function buildContext(
   entries: ContextEntries,

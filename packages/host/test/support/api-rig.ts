@@ -58,6 +58,7 @@ import { openRightsResolver } from "../../src/rights/resolve-rights.ts";
 import { FileUndo } from "../../src/agent/snapshots/file-undo.ts";
 import { LocalFileSnapshots } from "../../src/agent/snapshots/local-snapshots.ts";
 import { openWorktrees } from "../../src/agent/worktrees/worktrees.ts";
+import { createPdfReader } from "../../src/agent/documents/pdf-reader.ts";
 import { confinementFor } from "../../src/agent/toolset.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
 import { readConfig } from "../../src/ops/config/read-config.ts";
@@ -152,6 +153,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
   const workspaces = openWorkspaces({ home: ownHome, roots: options.workspaceRoots ?? [] }, store);
   const toolset = {
     workspaces,
+    pdfs: createPdfReader(),
     worktrees: openWorktrees({
       home: ownHome,
       reads: store.reads,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import { reasoningEffort } from "../events/session.ts";
+import { attachment } from "../parts.ts";
 import { sessionMode } from "../rights/session-mode.ts";
 import { defineRoute } from "./define.ts";
 
@@ -106,6 +107,31 @@ export const modelRoutes = {
     example: { key: "the-key-that-the-provider-gave" },
     answer: { media: "none", status: 204 },
     problems: ["key_rejected"],
+    repeat: "safe",
+  }),
+  estimateAttachments: defineRoute({
+    method: "POST",
+    path: "/api/models/estimate",
+    summary: "About how many tokens attachments take in a message, and what they cost once",
+    access: "principal",
+    body: z.strictObject({
+      attachments: z.array(attachment).max(50),
+      /** By default the model for sessions that choose none. */
+      model: z.string().max(200).optional(),
+    }),
+    example: { attachments: [] },
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({
+        tokens: z.int().nonnegative(),
+        /** In millionths of a dollar; `null` if the price is unknown. */
+        costMicros: z.int().nonnegative().nullable(),
+        /** How many tokens fit into the model's context. */
+        window: z.int(),
+      }),
+    },
+    problems: ["blob_not_found"],
     repeat: "safe",
   }),
   checkProvider: defineRoute({

@@ -86,6 +86,8 @@ describe("the table of routes", () => {
       "addProjectFile",
       "createKey",
       "createSignInCode",
+      // Changes nothing.
+      "estimateAttachments",
       "login",
       "logout",
       // Changes nothing.

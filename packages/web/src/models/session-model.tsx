@@ -1,3 +1,4 @@
+import { type RereadCost, rereadCost } from "@holdfast/client";
 import type { ContextView, SessionView } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { useApp, useStore } from "../app-context.ts";
@@ -5,7 +6,6 @@ import { strings } from "../strings/strings.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { modelTitle } from "./group-models.ts";
 import { ModelMenu } from "./model-menu.tsx";
-import { type SwitchCost, switchCost } from "./switch-cost.ts";
 
 interface SessionModelProps {
   readonly session: SessionView;
@@ -16,7 +16,7 @@ interface SessionModelProps {
 interface AskedSwitch {
   readonly model: string | null;
   readonly title: string;
-  readonly cost: SwitchCost;
+  readonly cost: RereadCost;
 }
 
 /** The model of a conversation and how full its context is. Says what a switch costs before it is made. */
@@ -30,8 +30,9 @@ export function SessionModel({ session, onChoose, onShowContext }: SessionModelP
   function choose(model: string | null): void {
     const find = (name: string | null) =>
       list?.models.find((candidate) => candidate.name === (name ?? list.usual));
-    const to = find(model);
-    const cost = switchCost(context?.tokens.total ?? 0, find(session.model), to);
+    const [cachedBy, to] = [find(session.model), find(model)];
+    const isSame = to?.name === cachedBy?.name;
+    const cost = isSame ? null : rereadCost(context?.tokens.total ?? 0, { cachedBy, readBy: to });
     if (cost === null || to === undefined) onChoose(model);
     else setAsked({ model, title: modelTitle(to), cost });
   }

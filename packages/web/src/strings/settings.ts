@@ -121,6 +121,7 @@ export const settingsStrings = {
   context: {
     title: "Context",
     open: "Show context",
+    changeCosts: "This changes how the conversation begins, so nothing of it is cached any more.",
     model: "Model",
     calls: "Requests",
     tokens: "Tokens",

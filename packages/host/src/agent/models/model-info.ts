@@ -146,6 +146,17 @@ export function takesPdfs({ takes }: Pick<ModelFacts, "takes">): boolean {
   return takes?.includes("pdfs") === true;
 }
 
+/** Of all PDFs in a request; Anthropic's limit for most models. */
+const maxPdfPages = 100;
+/** Providers read the text of a page and look at its picture. */
+export const tokensPerPdfPage = 2_500;
+
+/** How many pages of PDFs a request may have. A document may take half of the window; of a longer one the text is sent. */
+export function pdfPagesFor(facts: Pick<ModelFacts, "takes" | "window">): number {
+  if (!takesPdfs(facts)) return 0;
+  return Math.min(maxPdfPages, Math.floor(facts.window / 2 / tokensPerPdfPage));
+}
+
 /** `unknown`: neither the table, nor its server, nor the settings say whether it sees pictures. */
 export function visionOf({ takes }: Pick<ModelFacts, "takes">): "yes" | "no" | "unknown" {
   if (takes === undefined) return "unknown";

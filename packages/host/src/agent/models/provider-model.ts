@@ -7,7 +7,7 @@ import {
   type AttachmentReader,
   costOf,
   type ModelFacts,
-  takesPdfs,
+  pdfPagesFor,
   visionOf,
 } from "./model-info.ts";
 import {
@@ -164,18 +164,8 @@ function promptFormatOf(
     file,
     // A server that cannot see says so; leaving them out would say nothing.
     takesImages: visionOf(facts) === "no" ? "no" : "yes",
-    pdfPages: takesPdfs(facts) ? Math.min(maxPdfPages, pagesFor(facts)) : 0,
+    pdfPages: pdfPagesFor(facts),
   };
-}
-
-/** Of all PDFs in a request; Anthropic's limit for most models. */
-const maxPdfPages = 100;
-/** Providers read the text of a page and look at its picture. */
-const tokensPerPage = 2_500;
-
-/** A document may take half of the window; of a longer one the text is sent. */
-function pagesFor({ window }: ModelFacts): number {
-  return Math.floor(window / 2 / tokensPerPage);
 }
 
 async function optionsFor(

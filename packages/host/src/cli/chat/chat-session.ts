@@ -19,6 +19,7 @@ import {
   findPasted,
   findUnseen,
   type Invocation,
+  isCostly,
   isLongPaste,
   isWorthMarking,
   liveRun,
@@ -71,6 +72,8 @@ export class ChatSession {
   #newSession: NewSessionSettings;
   #pastes: string[] = [];
   #quotes: string[] = [];
+  /** Its price was named: sent again, it goes. */
+  #priced: string | null = null;
   readonly #pictures = new Map<string, AttachedFile>();
   /** Long pastes by the labels that stand for them, also for messages that are recalled later. */
   readonly #folded = new Map<string, string>();
@@ -160,6 +163,13 @@ export class ChatSession {
       if (!uploaded.ok) return refusalFrom(uploaded.error);
       attachments.push(uploaded.value);
     }
+    // Only on a terminal is somebody there who can decide.
+    const price =
+      folder === null || typed === this.#priced ? null : await this.#priceOf(attachments);
+    if (price !== null) {
+      this.#priced = typed;
+      return { kind: "refused", code: "costly_attachments", sentence: price };
+    }
     const quotes = [...this.#quotes, ...found.files.flatMap(quoteFile)];
     const text = [this.#unfold(typed), ...quotes].join("\n\n");
     const id = this.#sessionId ?? (await this.#createSession(key));
@@ -179,8 +189,21 @@ export class ChatSession {
     if (!sent.ok) return refusalFrom(sent.error);
     this.#pastes = [];
     this.#quotes = [];
+    this.#priced = null;
     this.#pictures.clear();
     return undefined;
+  }
+
+  /** What large attachments take, in a sentence. */
+  async #priceOf(attachments: Attachment[]): Promise<string | null> {
+    if (attachments.length === 0) return null;
+    const id = this.#sessionId;
+    const read = id && (await this.#client.readSession({ params: { id }, query: { limit: 1 } }));
+    const chosen = read === null ? this.#newSession.model : read.ok && read.value.session.model;
+    const body = { attachments, ...(chosen && { model: chosen }) };
+    const estimated = await this.#client.estimateAttachments({ body });
+    if (!estimated.ok || !isCostly(estimated.value)) return null;
+    return chatStrings.attachmentCost(estimated.value);
   }
 
   /** What the session's model will not see of the attachments, in sentences. */

@@ -1,4 +1,5 @@
-import { commands } from "@holdfast/protocol";
+import { emptySessionRead } from "@holdfast/client";
+import { commands, ids, ownerId } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import { plainPaint } from "../screen/paint.ts";
 import { widthOf } from "../screen/width.ts";
@@ -10,6 +11,17 @@ test.each([30, 60, 100])("the help breaks no word in a window of %i columns", (w
   const shown = rows.join(" ").split(/\s+/);
   const words = commands.flatMap(({ help }) => help.split(" "));
   expect(words.filter((word) => !shown.includes(word))).toEqual([]);
+});
+
+test("another model or persona says what the next message costs", () => {
+  const { session } = emptySessionRead(ids.make("session"), ownerId.parse("me"));
+  const style = { width: 200, paint: plainPaint };
+  const reread = { tokens: 50_000, now: 0.2, cached: 0.01 };
+  for (const what of ["model_chosen", "persona_chosen", "project_chosen"] as const) {
+    const rows = commandRows({ kind: "changed", what, session, reread }, style);
+    expect(rows.at(-1)).toContain("reads about 50,000 tokens from scratch, for about $0.20");
+    expect(commandRows({ kind: "changed", what, session }, style)).toHaveLength(rows.length - 1);
+  }
 });
 
 test("a refusal breaks no word", () => {

@@ -4,6 +4,7 @@ import {
   describeMode,
   describeFact,
   describeProcess,
+  describeReread,
   describeRestored,
   describeSchedule,
   describeSpendLimit,
@@ -32,6 +33,8 @@ const texts = chatStrings.command;
 export function commandRows(answer: CommandAnswer, style: RenderStyle): string[] {
   const { paint } = style;
   const note = (text: string): string[] => wrapBlock(cleanLine(text), style, "— ", ["dim"]);
+  const rereadNote = ({ reread }: Extract<CommandAnswer, { kind: "changed" }>): string[] =>
+    reread === undefined ? [] : note(describeReread(reread));
   switch (answer.kind) {
     case "help":
       return helpRows(answer.commands, style);
@@ -50,11 +53,16 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
     case "changed":
       if (answer.what === "titled") return note(texts.title(answer.session.title ?? ""));
       if (answer.what === "model_chosen")
-        return note(texts.model(answer.session.model ?? texts.defaultModel));
+        return [
+          ...note(texts.model(answer.session.model ?? texts.defaultModel)),
+          ...rereadNote(answer),
+        ];
       if (answer.what === "mode_chosen")
         return note(texts.mode(describeMode(modeOf(answer.session))));
-      if (answer.what === "persona_chosen") return note(texts.personaChosen);
-      if (answer.what === "project_chosen") return note(texts.project(answer.session.project));
+      if (answer.what === "persona_chosen")
+        return [...note(texts.personaChosen), ...rereadNote(answer)];
+      if (answer.what === "project_chosen")
+        return [...note(texts.project(answer.session.project)), ...rereadNote(answer)];
       if (answer.what === "switched") return note(texts.switched);
       // The conversation itself shows what was removed or restored.
       return [];

@@ -299,6 +299,15 @@ test("a file is completed and quoted, and a dropped picture is attached", async 
   expect(shown).toMatch(/```\n {2}\[a shot\.png\]\n/);
 });
 
+test("the price of a large file is named before it is sent, and the same message sent again goes", async () => {
+  const { window, type } = await openChat();
+  type("read @package-lock.json {words:2}\r");
+  await window.showing(/The attachments take about [\d,]+ tokens[\s\S]+send the same\s+message/);
+  expect(countOf(window, "A holdfast.")).toBe(0);
+  type("\u001b[A\r");
+  await window.showing(/A holdfast\./);
+});
+
 test("a message during an answer is shown as queued, or interrupts at once", async () => {
   const { window, type } = await openChat();
   type("{rate:40} {words:400}\r");

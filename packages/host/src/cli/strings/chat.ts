@@ -1,3 +1,4 @@
+import { type AttachmentCost, describeAttachmentCost } from "@holdfast/client";
 import { plural } from "@holdfast/protocol";
 
 /** Every text of `holdfast chat`. A translation replaces this table. */
@@ -159,6 +160,8 @@ export const chatStrings = {
     media: (model: string) =>
       `${model} cannot play audio or video. It gets only the names; its tools can find the files.`,
   },
+  attachmentCost: (cost: AttachmentCost) =>
+    `${describeAttachmentCost(cost)} To send them anyway, send the same message again (↑, Enter).`,
   shell: {
     running: "Running… Esc stops.",
     exited: (code: number) => `exit code ${code}`,

@@ -5,6 +5,7 @@ import {
   describeFact,
   describeMode,
   describeProcess,
+  describeReread,
   describeRestored,
   describeSchedule,
   describeSpendLimit,
@@ -249,7 +250,10 @@ function fullReply(answer: CommandAnswer): string | null {
     case "changed":
       return answer.what === "mode_chosen"
         ? texts.modeChosen(describeMode(modeOf(answer.session)))
-        : texts.changed[answer.what];
+        : [
+            texts.changed[answer.what],
+            ...(answer.reread === undefined ? [] : [describeReread(answer.reread)]),
+          ].join(" ");
     case "files": {
       const { cause, conversation, files } = answer;
       const said = describeRestored(cause, files);

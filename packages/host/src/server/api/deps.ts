@@ -38,7 +38,7 @@ import type { BotAdmin, WebhookAdmin } from "./gateway.ts";
 
 export interface ApiDeps extends MountDeps {
   readonly log: Log;
-  readonly toolset: Pick<Toolset, "workspaces" | "worktrees" | "policy" | "rules">;
+  readonly toolset: Pick<Toolset, "workspaces" | "worktrees" | "pdfs" | "policy" | "rules">;
   readonly engine: Pick<
     Engine,
     "send" | "follow" | "notify" | "recoverLateJournals" | "stopWaiting"

@@ -341,6 +341,7 @@ const apiKeyRoutes: ReadonlySet<RouteName> = new Set<RouteName>([
   "getBlob",
   "search",
   "listModels",
+  "estimateAttachments",
   "readUsage",
   "readPrincipal",
   "apiDocs",

@@ -1,5 +1,6 @@
 import type { ModelView, ProviderView } from "@holdfast/protocol";
 
+import { estimateAttachments } from "../../agent/documents/estimate-attachments.ts";
 import type { Route } from "../http/routing.ts";
 import {
   describeProvider,
@@ -14,7 +15,7 @@ import { answer, type Call, mountCall, problem, type ProblemReply } from "./endp
 import type { ApiDeps } from "./deps.ts";
 
 export function modelRoutes(deps: ApiDeps): Route[] {
-  const { models, secrets } = deps;
+  const { compactor, log, models, secrets, toolset } = deps;
 
   async function list() {
     const found = await listModels(models);
@@ -48,8 +49,27 @@ export function modelRoutes(deps: ApiDeps): Route[] {
     return answer(undefined);
   }
 
+  async function estimate({ owner, body }: Call<"estimateAttachments">) {
+    const { attachments, model = models.defaultModel() } = body;
+    const { reads } = log.store;
+    for (const { blobId } of attachments)
+      if ((await reads.blob(owner, blobId)) === null) return problem("blob_not_found");
+    const facts = models.facts(model);
+    const { pdfs } = toolset;
+    const tokens = await estimateAttachments(
+      { pdfs, reads, count: compactor.count },
+      owner,
+      attachments,
+      facts,
+    );
+    // A dollar for a million tokens is a millionth of a dollar for one.
+    const costMicros = facts.price === undefined ? null : Math.round(tokens * facts.price.input);
+    return answer({ tokens, costMicros, window: facts.window });
+  }
+
   return [
     mountCall(deps, "listModels", list),
+    mountCall(deps, "estimateAttachments", estimate),
     mountCall(deps, "putSecret", putSecret),
     mountCall(deps, "checkProvider", checkProvider),
     mountCall(deps, "deleteSecret", deleteSecret),

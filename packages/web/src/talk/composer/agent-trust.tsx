@@ -36,6 +36,7 @@ export function AgentQuestion({ id }: { id: SessionId }) {
   const { view, decide } = useWorkspaceAgents(id);
   return (
     <TrustQuestion
+      id={id}
       items={view?.agents ?? []}
       texts={strings.agents}
       decide={decide}

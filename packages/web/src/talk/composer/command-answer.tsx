@@ -7,6 +7,7 @@ import {
 } from "@holdfast/client";
 import { commandUsage, modeWords, type SessionId, type UsageTotalsView } from "@holdfast/protocol";
 import { problemText, useApp } from "../../app-context.ts";
+import { RereadHint } from "../../context/reread-hint.tsx";
 import { sessionTitle } from "../../sessions/session-actions.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatMoment } from "../../ui/format-time.ts";
@@ -144,31 +145,39 @@ function AnswerBody({ answer, onClose }: { answer: ShownAnswer; onClose: () => v
       );
     case "persona":
       return (
-        <ChoiceList
-          choices={answer.personas.map((persona) => ({
-            key: persona.id,
-            text: revealInvisible(
-              persona.id === answer.current ? strings.personas.current(persona.name) : persona.name,
-            ),
-            onChoose: () =>
-              answer.sessionId !== null && void change(answer.sessionId, { persona: persona.id }),
-          }))}
-          onClose={onClose}
-        />
+        <>
+          {answer.sessionId !== null && <RereadHint id={answer.sessionId} />}
+          <ChoiceList
+            choices={answer.personas.map((persona) => ({
+              key: persona.id,
+              text: revealInvisible(
+                persona.id === answer.current
+                  ? strings.personas.current(persona.name)
+                  : persona.name,
+              ),
+              onChoose: () =>
+                answer.sessionId !== null && void change(answer.sessionId, { persona: persona.id }),
+            }))}
+            onClose={onClose}
+          />
+        </>
       );
     case "project":
       return (
-        <ChoiceList
-          choices={[null, ...answer.projects.map(({ name }) => name)].map((project) => {
-            const name = project === null ? strings.projects.none : revealInvisible(project);
-            return {
-              key: project ?? "",
-              text: project === answer.current ? strings.projects.current(name) : name,
-              onChoose: () => void change(answer.sessionId, { project }),
-            };
-          })}
-          onClose={onClose}
-        />
+        <>
+          <RereadHint id={answer.sessionId} />
+          <ChoiceList
+            choices={[null, ...answer.projects.map(({ name }) => name)].map((project) => {
+              const name = project === null ? strings.projects.none : revealInvisible(project);
+              return {
+                key: project ?? "",
+                text: project === answer.current ? strings.projects.current(name) : name,
+                onChoose: () => void change(answer.sessionId, { project }),
+              };
+            })}
+            onClose={onClose}
+          />
+        </>
       );
     case "skills":
       return (

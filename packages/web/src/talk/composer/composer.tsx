@@ -15,6 +15,7 @@ import { isSendKey } from "../../ui/preferences.ts";
 import { strings } from "../../strings/strings.ts";
 import { type Attachable, takeAttached } from "./attach-requests.ts";
 import { AttachmentChips } from "./attachments.tsx";
+import { CostNotice } from "./cost-notice.tsx";
 import { type ReducedPicture, ReducedNotice } from "./reduced-notice.tsx";
 import { useUploads } from "./uploads.ts";
 import { asFile, UnseenNotice } from "./unseen-notice.tsx";
@@ -194,6 +195,7 @@ export function Composer({
           )
         }
       />
+      <CostNotice attachments={draft.attachments} model={model} />
       <ReducedNotice
         pictures={reduced.filter((picture) =>
           draft.attachments.some(({ type, name }) => type === "image" && name === picture.name),

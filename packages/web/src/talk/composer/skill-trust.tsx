@@ -36,6 +36,7 @@ export function SkillQuestion({ id }: { id: SessionId }) {
   const { view, decide } = useWorkspaceSkills(id);
   return (
     <TrustQuestion
+      id={id}
       items={view?.skills ?? []}
       texts={strings.skills}
       decide={decide}

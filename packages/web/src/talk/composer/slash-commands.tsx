@@ -3,6 +3,7 @@ import { findCommand, commandUsage, type SessionId } from "@holdfast/protocol";
 import {
   completeInput,
   type CommandAnswer,
+  describeReread,
   describeRestored,
   executeCommand,
   type Invocation,
@@ -60,7 +61,12 @@ export function useSlashCommands(sessionId: SessionId | null): SlashCommands {
         return true;
       case "changed":
         list.changed();
-        toasts.show(strings.command.changed[received.what]);
+        toasts.show(
+          [
+            strings.command.changed[received.what],
+            ...(received.reread === undefined ? [] : [describeReread(received.reread)]),
+          ].join(" "),
+        );
         return true;
       case "files":
         list.changed();

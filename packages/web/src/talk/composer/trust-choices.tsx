@@ -1,4 +1,6 @@
+import type { SessionId } from "@holdfast/protocol";
 import type { ComponentType } from "react";
+import { RereadHint } from "../../context/reread-hint.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 
@@ -31,11 +33,12 @@ interface TrustProps<T> {
 
 /** Asks above the composer until somebody has decided about each. */
 export function TrustQuestion<T extends Trustable>({
+  id,
   items,
   texts,
   decide,
   Summary,
-}: TrustProps<T>) {
+}: TrustProps<T> & { readonly id: SessionId }) {
   const undecided = items.filter(({ state }) => state === "undecided");
   if (undecided.length === 0) return null;
   return (
@@ -44,6 +47,7 @@ export function TrustQuestion<T extends Trustable>({
       <div>
         <h3>{texts.found(undecided.length)}</h3>
         <p className="quiet">{texts.lead}</p>
+        <RereadHint id={id} />
         <TrustChoices items={undecided} texts={texts} decide={decide} Summary={Summary} />
       </div>
     </section>

@@ -1,6 +1,7 @@
 import type { SessionId, WorkspaceView } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { problemText, useApp } from "../../app-context.ts";
+import { RereadHint } from "../../context/reread-hint.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { strings } from "../../strings/strings.ts";
@@ -43,6 +44,7 @@ export function WorkspaceQuestion({ id }: { id: SessionId }) {
       <div>
         <h3>{t.title(instructions.file)}</h3>
         <p className="quiet">{t.lead}</p>
+        <RereadHint id={id} />
         <WorkspaceText text={instructions.text} />
       </div>
       <div className="row">

@@ -1,0 +1,67 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chatFrames } from "@holdfast/testing/host/providers/provider-frames";
+import { openProviderServer } from "@holdfast/testing/host/providers/provider-server";
+import { afterAll, expect, test } from "vitest";
+import { followUntil, hasEnded, valueOf } from "../served-host.ts";
+import { createPageRig, messageField, send } from "./page-rig.ts";
+
+const provider = await openProviderServer(({ path }) => ({
+  frames: path.endsWith("/v1/models")
+    ? ['{"object":"list","data":[{"id":"heron"},{"id":"stork"}]}']
+    : chatFrames([{ text: "Noted." }]),
+}));
+afterAll(() => provider[Symbol.asyncDispose]());
+const price = { input: 3, output: 15, cacheRead: 0.3 };
+const rig = createPageRig({
+  HOLDFAST_MODEL: "openai-compatible/heron",
+  HOLDFAST_OPENAI_BASE_URL: `${provider.url}/v1`,
+  HOLDFAST_OPENAI_API_KEY: "a-key",
+  HOLDFAST_MODELS: JSON.stringify({
+    "openai-compatible/heron": { window: 30_000, price },
+    "openai-compatible/stork": { window: 200_000, price },
+  }),
+});
+
+test("what a switch of the model, another beginning or a large file costs is said before", async () => {
+  const client = rig.client();
+  valueOf(await client.addPersona({ body: { name: "Pilot", text: "You are a pilot." } }));
+  const { session } = valueOf(await client.createSession({ body: {} }));
+  const folder = join(rig.home(), "workspaces", session.id);
+  mkdirSync(folder, { recursive: true });
+  const params = { id: session.id };
+  const body = { clientId: "long", text: "high water ".repeat(6_000) };
+  valueOf(await client.sendMessage({ params, body }));
+  await followUntil(client, session.id, hasEnded);
+  writeFileSync(join(folder, "AGENTS.md"), "Speak like a pilot.");
+  const { tab, consoleErrors } = await rig.openTab({ at: `?session=${session.id}` });
+  const anew =
+    /reads about [\d,]+ tokens from scratch, for about \$0\.0\d+ instead of about \$0\.00\d+/;
+
+  const question = tab.getByRole("region", { name: "AGENTS.md found in this folder" });
+  await question.getByText(anew).waitFor();
+
+  await send(tab, "/persona");
+  const dialog = tab.getByRole("dialog");
+  await dialog.getByText(anew).waitFor();
+  await tab.keyboard.press("Escape");
+  await send(tab, "/persona pilot");
+  await tab.getByText(anew).filter({ hasText: "Persona changed." }).waitFor();
+
+  await tab.getByRole("button", { name: /heron/ }).click();
+  await tab.getByRole("menuitemradio", { name: /stork/ }).click();
+  await dialog.getByText("The new model has nothing cached", { exact: false }).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  expect(valueOf(await client.readSession({ params })).session.model).toBeNull();
+
+  const file = { name: "tides.txt", mimeType: "text/plain" };
+  const picker = tab.locator('input[type="file"]');
+  const cost = tab.getByText(/The attachments take about [\d,]+ tokens, which costs about/);
+  const words = "high water ".repeat(6_000);
+  await picker.setInputFiles({ ...file, buffer: Buffer.from(words) });
+  await cost.waitFor();
+  await tab.getByRole("button", { name: "Remove tides.txt" }).click();
+  await cost.waitFor({ state: "detached" });
+  await messageField(tab).fill("");
+  expect(consoleErrors).toEqual([]);
+});
