@@ -230,7 +230,7 @@ test("a chat on a terminal streams answers, ignores escape sequences in them, an
   await chat.saying(/■ Stopped\./);
   chat.type("\u0003");
   // Soon after the one that stopped, this Ctrl-C leaves; later it would ask for another.
-  await chat.saying(/■ Stopped\.[\s\S]+Ctrl-C again leaves/).then(
+  await chat.saying(/■ Stopped\.[\s\S]+Press Ctrl-C again to leave/).then(
     () => chat.type("\u0003"),
     () => undefined,
   );

@@ -63,7 +63,7 @@ export const commands = [
     example: "/help undo",
   }),
   define("new", optionalText("title"), "Start a new session. The current one is kept.", {
-    aliases: ["reset"],
+    aliases: ["clear", "reset"],
     needs: "nothing",
     example: "/new Garden plans",
   }),
@@ -87,7 +87,7 @@ export const commands = [
     "undo",
     { kind: "count", label: "turns", most: 1000, options: fileOptions },
     "Undo the last turns. Nothing is deleted: /redo brings them back. With files their files are put back too; with files only the conversation stays.",
-    { example: "/undo 2 files" },
+    { aliases: ["rewind"], example: "/undo 2 files" },
   ),
   define(
     "redo",
@@ -120,6 +120,7 @@ export const commands = [
     { aliases: ["compress"], example: "/compact keep the addresses" },
   ),
   define("model", optionalText("model"), "Show or change the model of this session.", {
+    aliases: ["models"],
     completes: "model",
     example: "/model rehearsal",
   }),

@@ -1,11 +1,13 @@
 import type { ApiError, Client } from "@holdfast/client";
-import type { ProblemCode } from "@holdfast/protocol";
+import type { ProblemCode, RouteOutput, Routes } from "@holdfast/protocol";
 import { createContext, use, useSyncExternalStore } from "react";
 import type { HostStore } from "./host/host-store.ts";
+import type { SharedRead } from "./host/shared-read.ts";
 import type { ModelsStore } from "./models/models-store.ts";
 import type { Router } from "./router/router.ts";
 import type { SessionListStore } from "./sessions/session-list-store.ts";
 import type { ReadMarks } from "./sessions/read-marks.ts";
+import type { OpenApprovals } from "./settings/open-approvals.ts";
 import type { OpenCommands } from "./shell/commands.ts";
 import type { Selection } from "./sessions/bulk-actions.tsx";
 import type { UnsentStore } from "./talk/store/unsent-messages.ts";
@@ -24,6 +26,8 @@ export interface AppDeps {
   readonly unsent: UnsentStore;
   readonly models: ModelsStore;
   readonly openCommands: OpenCommands;
+  readonly openApprovals: SharedRead<OpenApprovals>;
+  readonly projects: SharedRead<RouteOutput<Routes["listProjects"]>>;
 }
 
 const context = createContext<AppDeps | null>(null);

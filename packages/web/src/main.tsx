@@ -6,12 +6,14 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { createHostClient, createHostStore, consumeSignInCode } from "./host/host-store.ts";
 import { pageKey, setLinkKey, withPageKey } from "./host/page-key.ts";
+import { createSharedRead } from "./host/shared-read.ts";
 import { createWakeableSleep } from "./host/wakeable-sleep.ts";
 import { openSharedStreams } from "./shared-stream/shared-streams.ts";
 import { createModelsStore } from "./models/models-store.ts";
 import { createRouter } from "./router/router.ts";
 import { createSessionListStore } from "./sessions/session-list-store.ts";
 import { createReadMarks } from "./sessions/read-marks.ts";
+import { createOpenApprovals } from "./settings/open-approvals.ts";
 import { createSelection } from "./sessions/bulk-actions.tsx";
 import { createOpenCommands } from "./shell/commands.ts";
 import { preloadRoute } from "./shell/parts.ts";
@@ -49,17 +51,20 @@ signInOrCheck();
 // Pasting a sign-in link into an open tab changes only the fragment and loads nothing.
 addEventListener("hashchange", signInOrCheck);
 
+const list = createSessionListStore(client);
 const deps = {
   client,
   host,
   router: createRouter(),
   toasts: createToasts(),
-  list: createSessionListStore(client),
+  list,
   readMarks: createReadMarks(Date.now()),
   selection: createSelection(),
   unsent: createUnsentStore(client),
   models: createModelsStore(client),
   openCommands: createOpenCommands(),
+  openApprovals: createOpenApprovals(client, list),
+  projects: createSharedRead(() => client.listProjects()),
 };
 
 preloadRoute(deps.router.read());

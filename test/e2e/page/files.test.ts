@@ -20,6 +20,10 @@ async function makeProject(): Promise<string> {
   writeFileSync(join(project, "src", "tide.ts"), "export const tide = 'high';\n");
   writeFileSync(join(project, "chart.png"), pixel);
   writeFileSync(
+    join(project, "map.svg"),
+    '<svg xmlns="http://www.w3.org/2000/svg" width="3000" height="4000"><rect width="9" height="9"/></svg>',
+  );
+  writeFileSync(
     join(project, "page.html"),
     "<script>document.body.textContent = 'it ran'</script><h1>Only text</h1>",
   );
@@ -55,6 +59,15 @@ test("a conversation begins in the folder that was chosen, and its files are bro
   await expect
     .poll(() => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth))
     .toBe(1);
+  await viewer.getByRole("button", { name: "Close" }).click();
+  await panel.getByRole("button", { name: /map\.svg/ }).click();
+  await expect
+    .poll(() => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth))
+    .toBe(3000);
+  const [whole, frame] = [await picture.boundingBox(), await viewer.boundingBox()];
+  if (whole === null || frame === null) throw new Error("nothing is shown");
+  expect(whole.y + whole.height).toBeLessThanOrEqual(frame.y + frame.height);
+  expect(whole.width / whole.height).toBeCloseTo(0.75);
   await viewer.getByRole("button", { name: "Close" }).click();
 
   await panel.getByRole("button", { name: /data\.bin/ }).click();
@@ -172,6 +185,16 @@ test("attached files are shown before and after they are sent, and can be attach
   await send(tab, "Read {words:3}");
   await untilDone(tab);
   const sent = tab.getByRole("article").first();
+  const hasPdfViewer = (has: boolean) =>
+    tab.evaluate((value) => {
+      Object.defineProperty(navigator, "pdfViewerEnabled", { value, configurable: true });
+    }, has);
+  await hasPdfViewer(false);
+  await sent.getByRole("button", { name: "Show bill.pdf" }).click();
+  const link = viewer("bill.pdf").getByRole("link", { name: "Open the PDF" });
+  expect(await link.getAttribute("href")).toContain("as=view");
+  await tab.keyboard.press("Escape");
+  await hasPdfViewer(true);
   const shown = tab.waitForResponse((response) => response.url().includes("as=view"));
   await sent.getByRole("button", { name: "Show bill.pdf" }).click();
   const { "content-type": type, "content-disposition": disposition } = (await shown).headers();

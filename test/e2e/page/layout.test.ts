@@ -1,6 +1,7 @@
 import type { SessionId } from "@holdfast/protocol";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
+import { valueOf } from "../served-host.ts";
 import { importConversation } from "./long-conversation.ts";
 import { answers, createPageRig, messageField, send, untilDone } from "./page-rig.ts";
 
@@ -49,7 +50,10 @@ const openings: readonly { readonly name: string; readonly open: (tab: Page) => 
         await tab.keyboard.press("Control+f");
         await tab.getByRole("search", { name: "Find in conversation" }).waitFor();
         await tab.keyboard.type("Message 3.");
-        await tab.getByText("1 of 1 message", { exact: true }).waitFor();
+        await tab
+          .getByText(/^1( of 1 message|\/1)$/)
+          .filter({ visible: true })
+          .waitFor();
       },
     },
   ];
@@ -180,14 +184,23 @@ test.each([360, 1280, 1920])("the status of the models is in view at %i px", asy
 
 test("what a new conversation begins with can be read in full at 360 px", async () => {
   const { tab } = await rig.openTab({ viewport: { width: 360, height: 720 } });
-  const labels = tab.locator(".composer-foot button span");
+  const labels = tab.locator(".composer-foot button span:visible");
   await tab.getByRole("button", { name: "Own folder. Folder" }).waitFor();
   await tab.getByRole("button", { name: "Rehearsal. Model" }).waitFor();
   const cut = await labels.evaluateAll((spans) =>
     spans.filter((span) => span.scrollWidth > span.clientWidth).map((span) => span.textContent),
   );
-  expect(await labels.allTextContents()).toEqual(["Mode: Ask", "Own folder", "Rehearsal"]);
+  expect(await labels.allTextContents()).toEqual(["Ask", "Own folder", "Rehearsal"]);
   expect(cut).toEqual([]);
+  // However many menus there are, they take one row above the others.
+  const composer = tab.locator(".composer");
+  const { height = 0 } = (await composer.boundingBox()) ?? {};
+  valueOf(await rig.client().addPersona({ body: { name: "Pilot", text: "You are a pilot." } }));
+  valueOf(await rig.client().addProject({ body: { name: "Tide tables" } }));
+  await tab.reload();
+  await tab.getByRole("button", { name: /Project for the new conversation$/ }).waitFor();
+  await tab.getByRole("button", { name: /Persona for the new conversation$/ }).waitFor();
+  expect((await composer.boundingBox())?.height).toBe(height);
 });
 
 test("the list of settings does not reach into the page beside it", async () => {
@@ -200,15 +213,25 @@ test("the list of settings does not reach into the page beside it", async () => 
   expect(await nav.evaluate((box) => box.scrollWidth - box.clientWidth)).toBe(0);
 });
 
-test("the mode of a conversation can be read in full at 360 px, also while it answers", async () => {
+test("mode and model of a conversation can be read in full at 360 px, the mode also while it answers", async () => {
   const { tab } = await rig.openTab({ viewport: { width: 360, height: 720 } });
-  const isCut = () =>
+  const isCut = (part = ".session-mode") =>
     tab
-      .locator(".composer-foot .session-mode span")
+      .locator(`.composer-foot ${part} span:visible`)
       .evaluate((span) => span.scrollWidth > span.clientWidth);
+  // Once it is known how full the context is, there is one control more.
+  const counted = tab.waitForResponse((response) => response.url().includes("/context?"));
   await send(tab, "{words:8}");
   await untilDone(tab);
-  expect(await isCut()).toBe(false);
+  await counted;
+  await tab
+    .getByRole("button", { name: /^Context \d+% full/, includeHidden: true })
+    .waitFor({ state: "attached" });
+  expect([await isCut(), await isCut(".model-menu")]).toEqual([false, false]);
+  const field = await tab.locator(".composer").boundingBox();
+  const button = await tab.getByRole("button", { name: "Send", exact: true }).boundingBox();
+  if (field === null || button === null) throw new Error("nothing is shown");
+  expect(button.x + button.width).toBeLessThan(field.x + field.width - 4);
   await send(tab, "{rate:5} {words:200}");
   await tab.getByRole("button", { name: "Stop" }).waitFor();
   expect(await isCut()).toBe(false);

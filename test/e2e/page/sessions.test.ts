@@ -33,6 +33,21 @@ async function openShelf(tab: Page, name: string): Promise<void> {
   await tab.getByRole("menuitemradio", { name }).click();
 }
 
+test("what several parts of the page show is asked for once when it opens", async () => {
+  const { tab } = await rig.openTab();
+  const asked: string[] = [];
+  tab.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const followed = tab.waitForRequest((request) => request.url().includes("/api/events"));
+  await tab.reload();
+  await followed;
+  await tab.getByRole("button", { name: "Own folder. Folder" }).waitFor();
+  await tab.waitForLoadState("load");
+  const times = (path: string) => asked.filter((one) => one === path).length;
+  expect([times("/api/projects"), times("/api/approvals"), times("/api/models")]).toEqual([
+    1, 1, 1,
+  ]);
+});
+
 test("sessions can be renamed, pinned, organised, archived, trashed and restored", async () => {
   await createSession("Alpha");
   await createSession("Beta");

@@ -13,6 +13,8 @@ async function trashed(title: string) {
 
 test("a conversation in the trash is deleted permanently after a confirmation, and then all are", async () => {
   const { tab, consoleErrors } = await rig.openTab();
+  await tab.clock.install();
+  await tab.reload();
   await send(tab, "Keep me {words:3}");
   await untilDone(tab);
   const kept = sessionOf(tab);
@@ -34,12 +36,16 @@ test("a conversation in the trash is deleted permanently after a confirmation, a
   expect(await rig.client().readSession({ params: { id: first } })).toMatchObject({
     error: { code: "session_not_found" },
   });
+  // Toasts of the same moment are shown together.
+  await tab.clock.fastForward(1_500);
   await tab.getByRole("button", { name: "Empty trash…" }).click();
   await tab
     .getByRole("dialog", { name: "Empty the trash?" })
     .getByRole("button", { name: "Empty trash" })
     .click();
   await tab.getByText("2 conversations deleted.").waitFor();
+  // What was shown before may no longer be true.
+  expect(await tab.locator(".toast").count()).toBe(1);
   await tab.getByText("The trash is empty.").waitFor();
   expect(valueOf(await rig.client().readSession({ params: { id: kept } })).session.id).toBe(kept);
   expect(consoleErrors).toEqual([]);

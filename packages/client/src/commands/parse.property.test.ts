@@ -131,6 +131,18 @@ test("a typo of one letter suggests the intended command", () => {
   );
 });
 
+test("a word that is like no command suggests the list of them", () => {
+  const nearest = ["/init", "/permissions", "/?"].map((text) => parseInput(text));
+  expect(nearest).toEqual(
+    ["init", "permissions", "?"].map((name) => ({ kind: "unknown", name, nearest: "help" })),
+  );
+  expect(["/clear", "/models", "/rewind"].map((text) => parseInput(text))).toMatchObject([
+    { invocation: { name: "new" } },
+    { invocation: { name: "model" } },
+    { invocation: { name: "undo" } },
+  ]);
+});
+
 test("the edit distance is a metric, and one swap, change or gap counts as one", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 8 });
   fc.assert(

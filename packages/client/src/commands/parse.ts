@@ -19,7 +19,7 @@ export type ParsedInput =
   | { readonly kind: "nothing" }
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "command"; readonly invocation: Invocation }
-  /** It looks like a command but is none: `nearest` may have been meant. */
+  /** It looks like a command but is none: `nearest` may have been meant, or nothing is similar and it is `help`. */
   | { readonly kind: "unknown"; readonly name: string; readonly nearest: CommandName }
   | { readonly kind: "misused"; readonly name: CommandName; readonly sentence: string };
 
@@ -44,7 +44,7 @@ export function escapeMessage(message: string): string {
 }
 
 function nearestCommand(typed: string): CommandName {
-  const name = nearestName(typed, commandNames) ?? "";
+  const [name = ""] = similarNames(typed, commandNames);
   return findCommand(name)?.name ?? "help";
 }
 

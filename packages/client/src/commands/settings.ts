@@ -289,9 +289,9 @@ export async function listOrStopProcesses(
   return { kind: "processes", processes: [stopped.value.process] };
 }
 
-/** `npm test: running; /processes 7k2x4m stops it`, or how it ended and its id. */
+/** `npm test: running. To stop it: /processes 7k2x4m`, or how it ended and its id. */
 export function describeProcess({ id, command, state, end }: ProcessView): string {
   if (end === null && state === "running")
-    return `${command}: running; /processes ${id.slice(-6)} stops it`;
+    return `${command}: running. To stop it: /processes ${id.slice(-6)}`;
   return `${command}: ${end ?? "is being stopped"} (${id})`;
 }

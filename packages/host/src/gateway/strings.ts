@@ -12,7 +12,7 @@ export const botStrings = {
   private: (code: string) =>
     `This bot is private. If you know its owner, give them this code: \`${code}\``,
   unknownCommand: (name: string, nearest: string) =>
-    `There is no command /${name}. Did you mean /${nearest}?`,
+    `There is no command /${name}. ${nearest === "help" ? "/help lists them." : `Did you mean /${nearest}?`}`,
   interruptNeedsText: "/interrupt needs text.",
   nothingToResend: "Nothing to resend: everything arrived.",
   fileRefused: (file: string, reason: string) =>

@@ -11,7 +11,7 @@ import { setTitleBadge } from "./page-title.ts";
 /** Tells a person who looks elsewhere that something waits, or that a long run has ended. */
 export function useAttention(): void {
   const { list } = useApp();
-  const [query] = useOpenApprovals();
+  const query = useOpenApprovals();
   const approvals = query.kind === "loaded" ? query.value.approvals : null;
   const seen = useRef<typeof approvals>(null);
   const { sessions, pinned } = useStore(list);

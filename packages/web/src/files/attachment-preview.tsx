@@ -3,6 +3,7 @@ import { blobHref } from "../host/page-key.ts";
 import { strings } from "../strings/strings.ts";
 import { attach } from "../talk/composer/attach-requests.ts";
 import { attachmentName } from "./file-kind.ts";
+import { PdfFrame } from "./pdf-frame.tsx";
 import { TextPreview } from "./text-preview.tsx";
 import { Viewer, ZoomablePicture } from "./viewer.tsx";
 
@@ -24,13 +25,7 @@ export function AttachmentPreview({ attachment, isSent, onClose }: AttachmentPre
       {attachment.type === "image" ? (
         <ZoomablePicture src={blobHref(blobId)} name={name} />
       ) : isPdf ? (
-        // A browser shows no PDF in a sandboxed frame; the host makes sure that it is one.
-        // oxlint-disable-next-line react/iframe-missing-sandbox
-        <iframe
-          className="viewer-frame"
-          src={blobHref(blobId, "view")}
-          title={strings.files.preview(name)}
-        />
+        <PdfFrame src={blobHref(blobId, "view")} name={name} />
       ) : (
         <TextPreview
           name={name}

@@ -4,6 +4,7 @@ import { fileHref } from "../host/page-key.ts";
 import { strings } from "../strings/strings.ts";
 import { attach } from "../talk/composer/attach-requests.ts";
 import { mediaTypeOf, previewKindOf } from "./file-kind.ts";
+import { PdfFrame } from "./pdf-frame.tsx";
 import { TextPreview } from "./text-preview.tsx";
 import { Viewer, ZoomablePicture } from "./viewer.tsx";
 
@@ -43,11 +44,7 @@ export function FilePreview({ id, path, size, onClose }: FilePreviewProps) {
       onClose={onClose}
     >
       {kind === "picture" && <ZoomablePicture src={view} name={name} />}
-      {kind === "pdf" && (
-        // A browser shows no PDF in a sandboxed frame; the host makes sure that it is one.
-        // oxlint-disable-next-line react/iframe-missing-sandbox
-        <iframe className="viewer-frame" src={view} title={strings.files.preview(name)} />
-      )}
+      {kind === "pdf" && <PdfFrame src={view} name={name} />}
       {kind === "page" && (
         <iframe
           className="viewer-frame page"

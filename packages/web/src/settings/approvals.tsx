@@ -22,7 +22,7 @@ export function Approvals() {
 
 /** Open approvals of all conversations. Each is answered in its conversation, where its context is visible. */
 function OpenApprovals() {
-  const [query] = useOpenApprovals();
+  const query = useOpenApprovals();
   const signIns = useNeededSignIns();
   const t = strings.settings;
   return (

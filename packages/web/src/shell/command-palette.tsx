@@ -62,7 +62,9 @@ export function CommandPalette({ onClose, onShowKeys }: CommandPaletteProps) {
       run: onShowKeys,
     };
     const byKey = new Map<string, PaletteItem>(
-      [...globalItems(app), ...openCommands, keys, ...sessionItems].map((item) => [item.key, item]),
+      [...startItems(app), ...openCommands, ...globalItems(app), keys, ...sessionItems].map(
+        (item) => [item.key, item],
+      ),
     );
     return [...byKey.values()];
   }, [app, sessions, pinned, openCommands, onShowKeys]);
@@ -144,17 +146,16 @@ function useHits(text: string): readonly PaletteItem[] {
   }));
 }
 
-function globalItems({ router, list }: AppDeps): PaletteItem[] {
+function startItems({ router }: AppDeps): PaletteItem[] {
   const route = router.read();
   const from = route.kind === "session" ? route.id : null;
+  const run = (): void => router.go({ kind: "new", from });
+  return [{ key: "new", label: strings.sessions.begin, icon: "add", run }];
+}
+
+function globalItems({ router, list }: AppDeps): PaletteItem[] {
   const all = { shelf: "active", project: null, tag: null } as const;
   return [
-    {
-      key: "new",
-      label: strings.sessions.begin,
-      icon: "add",
-      run: () => router.go({ kind: "new", from }),
-    },
     ...settingsSections.map((section) => ({
       key: section,
       label: `${strings.settings.title}: ${strings.settings.sections[section]}`,

@@ -134,7 +134,7 @@ export function Sidebar({ open, onNavigate, onPalette }: SidebarProps) {
 /** How many calls, questions and sign-ins wait for a person; nothing while none does. */
 function WaitingButton({ onNavigate }: Pick<SidebarProps, "onNavigate">) {
   const { router } = useApp();
-  const [query] = useOpenApprovals();
+  const query = useOpenApprovals();
   const signIns = useNeededSignIns();
   const count = (query.kind === "loaded" ? query.value.approvals.length : 0) + signIns.length;
   if (count === 0) return null;

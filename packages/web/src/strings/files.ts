@@ -20,6 +20,8 @@ export const filesStrings = {
     download: "Download",
     back: "Back to the list",
     binary: "This file is not text. Download it to open it.",
+    noPdfViewer: "This browser does not show PDFs inside a page.",
+    openPdf: "Open the PDF",
     cut: (shown: string, whole: string) => `The first ${shown} of ${whole}.`,
     noScripts: "Scripts and links to other sites are off in this preview.",
     preview: (name: string) => `Preview of ${name}`,

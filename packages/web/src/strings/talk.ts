@@ -288,12 +288,13 @@ export const talkStrings = {
     defaultModel: "Default model",
     commands: "Commands",
     unknown: (name: string, nearest: string) =>
-      `Unknown command /${name}. Did you mean /${nearest}? To send it as a message, write //${name}.`,
+      `Unknown command /${name}. ${nearest === "help" ? "/help lists them all." : `Did you mean /${nearest}?`} To send it as a message, write //${name}.`,
   },
   find: {
     label: "Find in conversation",
     count: (position: number, count: number) =>
       `${position} of ${count} ${count === 1 ? "message" : "messages"}`,
+    shortCount: (position: number, count: number) => `${position}/${count}`,
     loading: "Searching…",
     previous: "Previous message",
     next: "Next message",

@@ -95,13 +95,15 @@ export function NewSession({ from }: { from: SessionId | null }) {
               onChoose={setMode}
             />
           )}
-          <ProjectMenu projects={projects} project={project} onChoose={setProject} />
-          <PersonaMenu persona={persona} onChoose={setPersona} />
-          <FolderMenu
-            workspace={workspace}
-            onChoose={setWorkspace}
-            worktree={{ isOn: isInWorktree, onChange: setInWorktree }}
-          />
+          <div className="new-session-menus">
+            <ProjectMenu projects={projects} project={project} onChoose={setProject} />
+            <PersonaMenu persona={persona} onChoose={setPersona} />
+            <FolderMenu
+              workspace={workspace}
+              onChoose={setWorkspace}
+              worktree={{ isOn: isInWorktree, onChange: setInWorktree }}
+            />
+          </div>
           <ModelMenu model={model} onChoose={setModel} />
         </Composer>
         {commands.answer}

@@ -5,6 +5,7 @@ import { Icon } from "./icons.tsx";
 interface Toast {
   readonly id: number;
   readonly text: string;
+  readonly shownAt: number;
   readonly action?: { readonly label: string; readonly run: () => void };
 }
 
@@ -17,6 +18,8 @@ export interface Toasts {
 
 const visibleMs = 7_000;
 const maxToasts = 3;
+/** What belongs together, such as files that were refused, is shown together. Anything later replaces it. */
+const togetherMs = 1_000;
 
 export function createToasts(): Toasts {
   let shown: readonly Toast[] = [];
@@ -35,8 +38,11 @@ export function createToasts(): Toasts {
     },
     show(text, action) {
       const id = ++lastId;
-      const others = shown.filter((toast) => toast.text !== text);
-      setToasts([...others.slice(1 - maxToasts), { id, text, ...(action && { action }) }]);
+      const shownAt = performance.now();
+      const others = shown.filter(
+        (toast) => toast.text !== text && shownAt - toast.shownAt < togetherMs,
+      );
+      setToasts([...others.slice(1 - maxToasts), { id, text, shownAt, ...(action && { action }) }]);
       setTimeout(() => dismiss(id), visibleMs);
     },
     dismiss,

@@ -139,7 +139,10 @@ const conversations: readonly State[] = [
       await tab.keyboard.press("Control+f");
       await tab.getByRole("search", { name: "Find in conversation" }).waitFor();
       await tab.keyboard.type("reboot");
-      await tab.getByText("1 of 1 message", { exact: true }).waitFor();
+      await tab
+        .getByText(/^1( of 1 message|\/1)$/)
+        .filter({ visible: true })
+        .waitFor();
     },
     inView: (tab) => [tab.getByRole("search", { name: "Find in conversation" }), messageField(tab)],
     sizes: usual,

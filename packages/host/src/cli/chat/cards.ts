@@ -57,7 +57,7 @@ export class CardRows implements PieceRows {
   #card(piece: ToolEndPiece, style: RenderStyle): string[] {
     const { paint } = style;
     const inner = { ...style, width: style.width - 2 };
-    const call = wrapBlock(describeCall(piece.name, piece.input), inner, "⚙ ", ["accent"]);
+    const call = wrapBlock(headOf(piece), inner, "⚙ ", ["accent"]);
     const { changes, sources } = piece;
     const body =
       changes?.flatMap((change) => diffRows(change, inner)) ??
@@ -66,7 +66,8 @@ export class CardRows implements PieceRows {
     const isList = changes !== undefined || sources !== undefined;
     const maxRows = isList ? maxDiffRows : maxOutputRows;
     const hidden = Math.max(0, call.length - maxCallRows) + Math.max(0, body.length - maxRows);
-    if (hidden > 0) this.#fold(unfoldedCard(piece));
+    if (hidden > 0 || headOf(piece) !== describeCall(piece.name, piece.input))
+      this.#fold(unfoldedCard(piece));
     const shown = [
       ...call.slice(0, maxCallRows),
       ...body.slice(0, maxRows).map((row) => row(inner)),
@@ -83,6 +84,18 @@ export class CardRows implements PieceRows {
       paint("dim", "╰ ") + paint(piece.outcome === "ok" ? "good" : "bad", end) + hiddenText,
     ];
   }
+}
+
+/** What was called. A call that succeeded is shown by what came of it, without long or structured arguments. */
+function headOf({ name, input, outcome, changes }: ToolEndPiece): string {
+  if (outcome !== "ok" || typeof input !== "object" || input === null || "command" in input)
+    return describeCall(name, input);
+  if (changes !== undefined || Array.isArray(input)) return name;
+  const short = Object.entries(input).filter(
+    ([, value]) =>
+      typeof value !== "object" && !(typeof value === "string" && value.includes("\n")),
+  );
+  return describeCall(name, Object.fromEntries(short));
 }
 
 type Row = (style: RenderStyle) => string;

@@ -129,7 +129,9 @@ export function commandRows(answer: CommandAnswer, style: RenderStyle): string[]
       return answer.schedules.map((schedule) => cleanLine(describeSchedule(schedule)));
     case "processes":
       if (answer.processes.length === 0) return note(texts.noProcesses);
-      return answer.processes.map((process) => cleanLine(describeProcess(process)));
+      return answer.processes.flatMap((process) =>
+        wrapBlock(cleanLine(describeProcess(process)), style, "", []),
+      );
     case "inbox":
       if (answer.inbox.length === 0) return note(texts.noInbox);
       return answer.inbox.map(({ text, mode }) => `${chatStrings.inbox[mode]}: ${cleanLine(text)}`);
@@ -232,7 +234,6 @@ function statusRows({
     `${sessionTitle(session)}  ${session.id}`,
     texts.status.facts(
       chatStrings.sessions.messages(session.messageCount),
-      session.epoch,
       session.model ?? texts.defaultModel,
       modeOf(session),
     ),

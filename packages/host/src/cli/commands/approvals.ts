@@ -1,3 +1,4 @@
+import { readShown } from "@holdfast/client";
 import { approvalId } from "@holdfast/protocol";
 import { type ActionCall, failed, misuse, runAction } from "../actions.ts";
 import { type Command, exit, hasFlag } from "../command.ts";
@@ -28,7 +29,8 @@ async function list(call: ActionCall): Promise<number> {
   for (const approval of result.value.approvals) {
     const { approvalId: id, sessionId, name, shown = JSON.stringify(approval.input) } = approval;
     const heading = `${id}  ${cleanLine(name)}  ${texts.answerIn(sessionId)}`;
-    const lines = cleanText(shown).replaceAll(/^/gm, "  ");
+    const { heading: what, body } = readShown(name, cleanText(shown));
+    const lines = [...(what === "" ? [] : [what]), body].join("\n").replaceAll(/^/gm, "  ");
     terminal.print(hasFlag(given, "json") ? cleanJson(approval) : `${heading}\n${lines}`);
   }
   if (result.value.approvals.length === 0) terminal.printError(texts.none);

@@ -67,7 +67,7 @@ async function list(call: ActionCall): Promise<number> {
     fact.use === "always" ? texts.use.always : texts.use.when_it_fits,
     describeFact(fact),
   ]);
-  if (total === 0) terminal.printError(texts.noFacts);
+  if (total === 0) terminal.printError(words.length === 0 ? texts.noneYet : texts.noFacts);
   if (total > facts.length) terminal.printError(texts.more(total - facts.length));
   return exit.done;
 }

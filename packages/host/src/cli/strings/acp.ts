@@ -38,7 +38,7 @@ export const acpStrings = {
   },
   commands: {
     unknown: (name: string, nearest: string) =>
-      `There is no command /${name}. Did you mean /${nearest}? To send it as a message: //${name}`,
+      `There is no command /${name}. ${nearest === "help" ? "/help lists them." : `Did you mean /${nearest}?`} To send it as a message: //${name}`,
     editorsOwn: (name: string) => `/${name} is not available here: your editor does this itself.`,
     undone: "The model no longer sees the last turn. /redo brings it back.",
     redone: "The model sees the turn again.",

@@ -45,14 +45,14 @@ export const chatStrings = {
   footer: {
     connection: { live: "● live", reconnecting: "◌ reconnecting", offline: "○ offline" },
     mode: (mode: string) => `${mode} mode`,
-    usage: (input: string, output: string) => `${input} in ${output} out`,
+    usage: (input: string, output: string) => `${input} tokens in, ${output} out`,
   },
   keys: {
     idle: "/help · Ctrl-D leaves",
     answering: "Esc stops",
     typing: "⏎ queues · ^S steers · ^X interrupts",
-    stopping: "Stopping… Ctrl-C again leaves.",
-    leaveHint: "Ctrl-C again leaves.",
+    stopping: "Stopping… Press Ctrl-C again to leave.",
+    leaveHint: "Press Ctrl-C again to leave.",
   },
   activity: {
     thinking: "Thinking…",
@@ -182,7 +182,7 @@ export const chatStrings = {
   },
   command: {
     unknown: (name: string, nearest: string) =>
-      `There is no command /${name}. Did you mean /${nearest}? (To send it as a message: //${name} …)`,
+      `There is no command /${name}. ${nearest === "help" ? "/help lists them." : `Did you mean /${nearest}?`} (To send it as a message: //${name} …)`,
     savedTo: (path: string) => `Saved to ${path}`,
     notSaved: (path: string, code: string) => `${path} cannot be written (${code}).`,
     several: "Several sessions match. Which one? /resume <end of its id>",
@@ -222,8 +222,8 @@ export const chatStrings = {
       cached: (tokens: string) => ` (${tokens} cached)`,
     },
     status: {
-      facts: (messages: string, epoch: number, model: string, mode: string) =>
-        `${messages}, epoch ${epoch}, ${model}, ${mode} mode`,
+      facts: (messages: string, model: string, mode: string) =>
+        `${messages}, ${model}, ${mode} mode`,
       noRun: "No run yet.",
       lastRun: (state: string) => `Last run: ${state}`,
       queued: (text: string) => `Queued: ${text}`,

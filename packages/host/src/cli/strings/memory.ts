@@ -17,6 +17,7 @@ export const memoryStrings = {
   },
   use: { always: "every session", when_it_fits: "when it fits" },
   noFacts: "No facts match.",
+  noneYet: "No facts yet. To add one: holdfast memory add <fact>",
   more: (count: number) =>
     `${plural(count, { one: "# more.", other: "# more." })} To narrow it down: holdfast memory list <words>`,
   textMissing: "Give the fact: holdfast memory add <text>",

@@ -16,6 +16,9 @@ export function DayPlot({ days }: { days: readonly Day[] }) {
   const used = days.filter(({ calls }) => calls > 0);
   return (
     <figure className="usage-days">
+      <div className="usage-largest" aria-hidden="true">
+        {t.shortNumber(largest)}
+      </div>
       <svg
         className="plot"
         viewBox={`0 0 ${plotWidth} ${height}`}
@@ -29,7 +32,6 @@ export function DayPlot({ days }: { days: readonly Day[] }) {
       </svg>
       <div className="usage-axis" aria-hidden="true">
         <span>{formatDate(days[0], formatShortDay)}</span>
-        <span>{t.shortNumber(largest)}</span>
         <span>{formatDate(days.at(-1), formatShortDay)}</span>
       </div>
       <figcaption className="usage-legend">

@@ -17,7 +17,8 @@ const icons: Readonly<Record<SessionMode, IconName>> = {
 
 /** What the agent may do without asking. Always in view, and marked where it is more or less than usual. */
 export function SessionModeMenu({ mode, onChoose }: SessionModeMenuProps) {
-  const shown = strings.composer.sessionModeIs(modeWords[mode].label);
+  const { label } = modeWords[mode];
+  const shown = strings.composer.sessionModeIs(label);
   return (
     <Menu
       label={strings.composer.sessionMode}
@@ -32,7 +33,8 @@ export function SessionModeMenu({ mode, onChoose }: SessionModeMenuProps) {
       }))}
     >
       <Icon name={icons[mode]} />
-      <span>{shown}</span>
+      <span className="wide-only">{shown}</span>
+      <span className="narrow-only">{label}</span>
     </Menu>
   );
 }

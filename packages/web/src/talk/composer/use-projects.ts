@@ -1,18 +1,13 @@
 import type { ProjectView } from "@holdfast/protocol";
-import { useEffect, useState } from "react";
-import { useApp } from "../../app-context.ts";
+import { useEffect } from "react";
+import { useApp, useStore } from "../../app-context.ts";
 
 /** Empty until the host has answered. */
 export function useProjects(): readonly ProjectView[] {
-  const { client } = useApp();
-  const [projects, setProjects] = useState<readonly ProjectView[]>([]);
-  useEffect(() => {
-    const leaving = new AbortController();
-    void client.listProjects({}, { signal: leaving.signal }).then((listed) => {
-      if (listed.ok) setProjects(listed.value.projects);
-      return undefined;
-    });
-    return () => leaving.abort();
-  }, [client]);
-  return projects;
+  const { projects } = useApp();
+  useEffect(() => projects.load(), [projects]);
+  const query = useStore(projects);
+  return query.kind === "loaded" ? query.value.projects : none;
 }
+
+const none: readonly ProjectView[] = [];

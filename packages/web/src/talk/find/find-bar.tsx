@@ -27,7 +27,10 @@ export function FindBar({ find, onClose }: { find: Find; onClose: () => void }) 
         onChange={(event) => find.setText(event.target.value)}
         onKeyDown={onKeyDown}
       />
-      <output className="quiet">{countText(find)}</output>
+      <output className="quiet">
+        <span className="wide-only">{countText(find, strings.find.count)}</span>
+        <span className="narrow-only">{countText(find, strings.find.shortCount)}</span>
+      </output>
       <FindButton label={t.previous} icon="up" onClick={() => find.step(-1)} />
       <FindButton label={t.next} icon="down" onClick={() => find.step(1)} />
       <FindButton label={strings.common.close} icon="close" onClick={onClose} />
@@ -35,9 +38,12 @@ export function FindBar({ find, onClose }: { find: Find; onClose: () => void }) 
   );
 }
 
-function countText({ text, count, position, isLoading }: Find): string {
+function countText(
+  { text, count, position, isLoading }: Find,
+  counted: (position: number, count: number) => string,
+): string {
   if (text.trim() === "") return "";
-  if (count > 0) return strings.find.count(position, count);
+  if (count > 0) return counted(position, count);
   return isLoading ? strings.find.loading : strings.sessions.noHits;
 }
 

@@ -15,6 +15,7 @@ import { formatMoment, formatClock } from "../../ui/format-time.ts";
 import { useTalk } from "../store/talk-actions.ts";
 import { MessageActions } from "./message-actions.tsx";
 import { MessageEditor } from "./message-editor.tsx";
+import { ModelName } from "./model-name.tsx";
 import { MessageVersions } from "./message-versions.tsx";
 import { ImageView, FileView } from "./attachment-view.tsx";
 import { HostMessage, hostSourceOf } from "./host-message.tsx";
@@ -78,7 +79,7 @@ export const Message = memo(
             >
               {formatClock(row.entry.at)}
             </time>
-            {row.entry.model !== undefined && <span>{row.entry.model}</span>}
+            {row.entry.model !== undefined && <ModelName name={row.entry.model} />}
             {row.version !== null && <MessageVersions {...row.version} />}
           </footer>
         )}
