@@ -50,8 +50,13 @@ export {
   type LastingEffect,
 } from "./agent/session-files.ts";
 export {
+  type ImportItemFilter,
+  importItemFilters,
+  type ImportItemView,
   type ImportKind,
   importKinds,
+  importPieceBytes,
+  importUploadBytes,
   type ImportSourceInfo,
   importSourceInfo,
   type ImportSourceName,

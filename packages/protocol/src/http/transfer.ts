@@ -3,6 +3,7 @@ import { z } from "zod";
 import { sessionId } from "../ids.ts";
 import { jsonObject } from "../parts.ts";
 import { defineRoute } from "./define.ts";
+import { countText, limitText } from "./fields.ts";
 import { idempotencyHeader } from "./sessions.ts";
 
 const count = z.int().nonnegative();
@@ -89,8 +90,46 @@ const importView = z.looseObject({
   /** Texts whose hashes were compared, and how many were not the same. */
   texts: count,
   differs: count,
+  /** How many sessions there are to take, once that is known. */
+  expected: count.nullable().optional(),
 });
 export type ImportView = z.infer<typeof importView>;
+
+/** Which lines of an import's report to list. */
+export const importItemFilters = [
+  "all",
+  "noteworthy",
+  "skipped",
+  "damaged",
+  "recovered",
+  "guess",
+] as const;
+export type ImportItemFilter = (typeof importItemFilters)[number];
+
+const importRemark = z.looseObject({
+  code: z.string(),
+  outcome: z.string(),
+  path: z.string(),
+  text: z.string(),
+});
+
+/** An item of a report, without the hashes of its texts. */
+const importItem = z.looseObject({
+  item: z.string(),
+  outcome: z.string(),
+  name: z.string(),
+  reason: z.string().optional(),
+  path: z.string().optional(),
+  session: z.string().optional(),
+  code: z.string().optional(),
+  differs: count.optional(),
+  remarks: z.array(importRemark).optional(),
+});
+export type ImportItemView = z.infer<typeof importItem>;
+
+/** A piece of a file is at most this long, and a file at most that. */
+export const importPieceBytes: number = 8 * 1024 * 1024;
+export const importUploadBytes: number = 8 * 1024 * 1024 * 1024;
 
 const oneImport = z.looseObject({ import: importView });
 const importParams = z.strictObject({ id: z.string().regex(/^[\w-]{1,100}$/) });
@@ -138,7 +177,7 @@ export const transferRoutes = {
     headers: idempotencyHeader,
     body: z.strictObject({
       source: z.enum(importSources),
-      /** A folder, or for a download also its file. */
+      /** A folder, or for a download also its file; `~/` is the folder of the person that the host runs as. */
       path: z.string().min(1).max(4_096),
       mode: z.enum(["write", "dry"]).optional(),
       only: z.array(z.enum(importKinds)).max(importKinds.length).optional(),
@@ -182,6 +221,52 @@ export const transferRoutes = {
     params: importParams,
     answer: { media: "text", status: 200 },
     problems: ["import_not_found"],
+    repeat: "safe",
+  }),
+  listImportItems: defineRoute({
+    method: "GET",
+    path: "/api/imports/:id/items",
+    summary: "The items of an import's report, a page at a time",
+    access: "principal",
+    params: importParams,
+    query: z.strictObject({
+      show: z.enum(importItemFilters).optional(),
+      /** In its name, its path or a remark. */
+      q: z.string().max(200).optional(),
+      /** From an earlier page: `next`. */
+      after: countText.optional(),
+      limit: limitText.optional(),
+    }),
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ items: z.array(importItem), next: count.nullable() }),
+    },
+    problems: ["import_not_found"],
+    repeat: "safe",
+  }),
+  uploadImport: defineRoute({
+    method: "PUT",
+    path: "/api/imports/uploads/:id",
+    summary: "Send one piece of a file to import; `path` is what POST /api/imports takes",
+    access: "principal",
+    /** Chosen by the client, one for each file. */
+    params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/) }),
+    query: z.strictObject({
+      /** Where in the file the piece begins. */
+      at: countText,
+      /** Its name keeps only its ending. */
+      name: z.string().min(1).max(500),
+    }),
+    body: "bytes",
+    largestBody: importPieceBytes,
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({ path: z.string(), bytes: count }),
+    },
+    problems: ["import_upload_gap", "import_upload_too_large", "backup_unsupported"],
+    // The same piece at the same place is the same file.
     repeat: "safe",
   }),
   stopImport: defineRoute({

@@ -15,6 +15,16 @@ export const importProblems = {
     title: "Another import is running.",
     next: "Wait until it is done, or stop it.",
   },
+  import_upload_gap: {
+    status: 409,
+    title: "A piece of the file before this one is missing.",
+    next: "Send the file again from its beginning.",
+  },
+  import_upload_too_large: {
+    status: 413,
+    title: "A file that is sent to the host has at most 8 GiB.",
+    next: "Copy it to the host's machine, and import it from its path.",
+  },
   import_not_found: {
     status: 404,
     title: "There is no such import.",

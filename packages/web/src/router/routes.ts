@@ -17,6 +17,7 @@ export const settingsSections = [
   "agent",
   "memory",
   "usage",
+  "import",
   "appearance",
   "system",
 ] as const;

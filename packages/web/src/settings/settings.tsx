@@ -18,6 +18,7 @@ import { Approvals } from "./approvals.tsx";
 import { EditorSettings } from "./editors.tsx";
 import { GatewaySettings } from "./gateway/gateway.tsx";
 import { WebSearchSettings } from "./web-search.tsx";
+import { ImportSettings } from "./import/import.tsx";
 import { PermissionSettings } from "./host-settings.tsx";
 import { McpSettings } from "./mcp/mcp.tsx";
 import { MemorySettings } from "./memory.tsx";
@@ -37,6 +38,7 @@ const sectionIcons: Readonly<Record<SettingsSection, IconName>> = {
   agent: "edit",
   memory: "memory",
   usage: "chart",
+  import: "download",
   appearance: "sun",
   system: "gauge",
 };
@@ -114,6 +116,8 @@ function SectionContent({ section }: { section: SettingsSection }) {
       );
     case "memory":
       return <MemorySettings />;
+    case "import":
+      return <ImportSettings />;
     case "usage":
       return <UsageSettings />;
     case "models":

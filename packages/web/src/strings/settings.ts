@@ -175,6 +175,7 @@ export const settingsStrings = {
       agent: "Instructions and projects",
       memory: "Memory",
       usage: "Usage",
+      import: "Import",
       appearance: "Appearance",
       system: "System",
     },

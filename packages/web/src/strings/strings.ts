@@ -1,6 +1,7 @@
 import { agentStrings } from "./agent.ts";
 import { agentsStrings } from "./agents.ts";
 import { commonStrings } from "./common.ts";
+import { importsStrings } from "./imports.ts";
 import { mcpStrings } from "./mcp.ts";
 import { memoryStrings } from "./memory.ts";
 import { schedulesStrings } from "./schedules.ts";
@@ -29,4 +30,5 @@ export const strings = {
   ...schedulesStrings,
   ...hostSettingsStrings,
   ...usageStrings,
+  ...importsStrings,
 } as const;

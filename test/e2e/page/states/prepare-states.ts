@@ -1,5 +1,7 @@
 import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { writeHermesHome } from "../../../../packages/host/test/support/hermes/cases.ts";
 import type { Client, SessionState } from "@holdfast/client";
 import { ids, type SessionId } from "@holdfast/protocol";
 import { followUntil, hasEnded, valueOf } from "../../served-host.ts";
@@ -34,6 +36,7 @@ export async function prepareStates(client: Client, folder: string): Promise<voi
   const until = (name: string, isReached: (state: SessionState) => boolean) =>
     followUntil(client, sessionNamed(name), isReached);
 
+  await previewImport(client, join(folder, "hermes"));
   await begin("trashed", { title: "Plans of last year" });
   await begin("trashed-too", { title: "A list that is done" });
   for (const name of ["trashed", "trashed-too"])
@@ -173,4 +176,16 @@ async function prepareSettings(client: Client): Promise<void> {
     }),
   );
   valueOf(await client.createKey({ body: { name: "build-server" } }));
+}
+
+/** A report to look at, without sessions of its own. */
+async function previewImport(client: Client, path: string): Promise<void> {
+  writeHermesHome(path);
+  const started = valueOf(
+    await client.startImport({ body: { source: "hermes", path, mode: "dry" } }),
+  );
+  const params = { id: started.import.id };
+  const isRunning = async () =>
+    valueOf(await client.readImport({ params })).import.state === "running";
+  while (await isRunning()) await setTimeout(20);
 }

@@ -119,6 +119,31 @@ export const settingsStates: readonly State[] = [
     sizes: everywhere,
   },
   {
+    name: "import",
+    at: settings("import"),
+    show: (tab) => button(tab, /^Show the import from hermes/).waitFor(),
+    inView: (tab) => [
+      tab.getByLabel("Import from", { exact: true }),
+      tab.getByLabel("Folder on the host’s machine"),
+    ],
+    sizes: usual,
+  },
+  {
+    name: "import-report",
+    at: settings("import"),
+    async show(tab) {
+      await button(tab, /^Show the import from hermes/).click();
+      const report = tab.getByRole("region", { name: "Preview: nothing was written yet" });
+      await report.getByRole("list", { name: "Report" }).waitFor();
+      await report.evaluate((card) => card.scrollIntoView());
+    },
+    inView: (tab) => [
+      heading(tab, "Preview: nothing was written yet"),
+      button(tab, "Download report"),
+    ],
+    sizes: usual,
+  },
+  {
     name: "appearance",
     at: settings("appearance"),
     show: (tab) => tab.getByLabel("Font size").waitFor(),

@@ -19,7 +19,8 @@ export interface ImportRun {
   readonly startedAt: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  readonly onProgress: (totals: ReportTotals) => void;
+  /** `expected`: how many sessions there are, once the source knows. */
+  readonly onProgress: (totals: ReportTotals, expected: number | null) => void;
 }
 
 export interface FinishedImport {
@@ -45,12 +46,17 @@ export async function runImport(
   });
   const taker = new ItemTaker({ ...deps, source: source.name });
   let failure: string | null = null;
+  let expected: number | null = null;
   try {
     for await (const item of source.items()) {
       signal.throwIfAborted();
+      if (item.kind === "plan") {
+        expected = (expected ?? 0) + item.sessions;
+        continue;
+      }
       const taken: ReportItem = await taker.take(item);
       await report.add(taken);
-      onProgress(report.tally.totals);
+      onProgress(report.tally.totals, expected);
     }
   } catch (error) {
     if (signal.aborted) failure = "It was stopped.";

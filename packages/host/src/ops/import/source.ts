@@ -15,7 +15,10 @@ export interface ImportSource {
   items(): AsyncIterable<ImportItem>;
 }
 
-export type ImportItem =
+export type ImportItem = ImportPlan | TakenItem;
+
+/** Everything that the taker takes. */
+export type TakenItem =
   | ImportedSession
   | ImportedProject
   | ImportedPersona
@@ -25,6 +28,12 @@ export type ImportItem =
   | ImportedMcpServer
   | ImportedSecret
   | ImportFinding;
+
+/** How many sessions follow, for the progress; a source may yield several, or none. */
+export interface ImportPlan {
+  readonly kind: "plan";
+  readonly sessions: number;
+}
 
 /**
  * One conversation. Its log gets an event for each entry, in this order. Ids are derived from `key` and, entry by entry,

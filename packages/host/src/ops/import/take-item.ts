@@ -6,7 +6,7 @@ import { chatAddressing } from "../../gateway/lanes.ts";
 import { type DeriveId, deriveIdsFor } from "./derive-id.ts";
 import { isVisible } from "./proof.ts";
 import type { ProvenText, ReportItem } from "./report.ts";
-import type { ImportedSession, ImportItem, Proof, Remark } from "./source.ts";
+import type { ImportedSession, Proof, Remark, TakenItem } from "./source.ts";
 import { SettingsTaker } from "./take-settings.ts";
 import { takeSkill } from "./take-skill.ts";
 import type { KeptBytes, TakerContext, TakerDeps } from "./taker.ts";
@@ -39,7 +39,7 @@ export class ItemTaker {
     this.#settings = new SettingsTaker(this.#context);
   }
 
-  async take(item: ImportItem): Promise<ReportItem> {
+  async take(item: TakenItem): Promise<ReportItem> {
     switch (item.kind) {
       case "session":
         return this.#session(item);

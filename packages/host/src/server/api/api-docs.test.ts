@@ -97,6 +97,7 @@ const queries: Readonly<Record<string, string>> = {
   checkFolder: "?path=/projects/tides",
   readFile: "?path=tides.txt",
   writeFile: "?path=tides.txt",
+  uploadImport: "?at=0&name=chats.zip",
 };
 
 const headers: Readonly<Record<string, Record<string, string>>> = {

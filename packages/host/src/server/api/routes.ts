@@ -18,7 +18,7 @@ import { rightsRoutes } from "../../rights/rights-routes.ts";
 import { searchRoutes } from "./session-list.ts";
 import { spendingRoutes } from "../../ops/spending/spending-routes.ts";
 import { sessionRoutes, trashRoutes } from "./sessions.ts";
-import { importRoutes } from "../../ops/import/import-routes.ts";
+import { importRoutes } from "../../ops/import/routes/import-routes.ts";
 import { settingRoutes } from "../../ops/page-settings/setting-routes.ts";
 import { fileUndoRoutes } from "../../agent/snapshots/file-undo-routes.ts";
 import { folderRoutes, workspaceRoutes } from "../../agent/workspace/workspace-routes.ts";

@@ -105,6 +105,13 @@ export class HermesHome {
     this.#database.close();
   }
 
+  /** Thousands of rows are written faster together. */
+  inOneCommit(write: () => void): void {
+    this.#database.exec("BEGIN");
+    write();
+    this.#database.exec("COMMIT");
+  }
+
   /** The next time, in seconds. */
   now(): number {
     this.#clock += 1.5;

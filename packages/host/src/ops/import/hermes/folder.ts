@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 
@@ -6,6 +7,9 @@ import type { ImportFinding } from "../source.ts";
 
 /** Larger files aren't read into memory. */
 const maxFileBytes = 256 * 1024 * 1024;
+
+/** A pipe without a writer would be waited for. */
+const toRead = constants.O_RDONLY | constants.O_NONBLOCK;
 
 export type Report = (finding: Omit<ImportFinding, "kind">) => void;
 
@@ -55,10 +59,13 @@ export class SourceFolder {
   async read(path: string, limit = maxFileBytes): Promise<Uint8Array | null> {
     if (!(await this.#isInside(path))) return null;
     try {
-      const file = await open(join(this.root, path), "r");
+      const file = await open(join(this.root, path), toRead);
       try {
         const info = await file.stat();
-        if (!info.isFile()) return null;
+        if (!info.isFile()) {
+          if (!info.isDirectory()) this.#unreadable(path, "not a file");
+          return null;
+        }
         if (info.size > limit) {
           this.#report({
             code: "too_large",
@@ -83,8 +90,9 @@ export class SourceFolder {
   async readStart(path: string, bytes: number): Promise<Uint8Array | null> {
     if (!(await this.#isInside(path))) return null;
     try {
-      const file = await open(join(this.root, path), "r");
+      const file = await open(join(this.root, path), toRead);
       try {
+        if (!(await file.stat()).isFile()) return null;
         const buffer = Buffer.alloc(bytes);
         const { bytesRead } = await file.read(buffer, 0, bytes, 0);
         return buffer.subarray(0, bytesRead);

@@ -231,6 +231,7 @@ class ProfileReader {
         edge?.kind === "branch" ? (conversationOf.get(edge.of) ?? []) : [],
       ),
     );
+    yield { kind: "plan", sessions: conversations.length };
     reportIndex(page, known, sidecars, this.#report);
     for (const each of conversations) {
       const gone = each.segments.find((id) => page?.deleted.has(id));

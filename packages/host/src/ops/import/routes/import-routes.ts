@@ -1,21 +1,32 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { rm, stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { StoreFailure } from "@holdfast/engine";
 import { importSourceInfo, type ImportView, type OwnerId } from "@holdfast/protocol";
 import type { Context } from "hono";
 
-import type { ApiDeps } from "../../server/api/deps.ts";
-import { answer, type Call, mountCall, mountStream, problem } from "../../server/api/endpoint.ts";
-import { streamFrom } from "../../server/api/transfer.ts";
-import type { HostEnv, Route } from "../../server/http/routing.ts";
-import { childSource } from "./child-source.ts";
-import { listReports, readReportSummary, type ReportTotals } from "./report.ts";
-import { runImport } from "./run-import.ts";
+import type { ApiDeps } from "../../../server/api/deps.ts";
+import {
+  answer,
+  type Call,
+  mountCall,
+  mountStream,
+  problem,
+} from "../../../server/api/endpoint.ts";
+import { streamFrom } from "../../../server/api/transfer.ts";
+import type { HostEnv, Route } from "../../../server/http/routing.ts";
+import { childSource } from "../child-source.ts";
+import { listReports, readReportSummary, type ReportTotals } from "../report.ts";
+import { runImport } from "../run-import.ts";
+import { readItems } from "./report-items.ts";
+import { ImportUploads } from "./uploads.ts";
 
 const importsFolder = "imports";
+const uploadsFolder = ".uploads";
 const maxListed = 50;
+const maxItems = 100;
 const noTotals = { items: {}, findings: {}, before: {}, after: {}, texts: 0, differs: 0 };
 
 interface RunningImport {
@@ -27,11 +38,14 @@ interface RunningImport {
 export function importRoutes(deps: ApiDeps): Route[] {
   const { home } = deps;
   let running: RunningImport | undefined;
+  const uploads =
+    home === undefined ? null : new ImportUploads(join(home, importsFolder, uploadsFolder));
 
   async function start({ owner, body }: Call<"startImport">) {
     if (home === undefined) return problem("backup_unsupported");
     if (running?.view.state === "running") return problem("import_running");
-    const info = await stat(body.path).catch(() => null);
+    const path = body.path.replace(/^~(?=\/|$)/, homedir());
+    const info = await stat(path).catch(() => null);
     const mayBeFile = importSourceInfo[body.source].reads === "file_or_folder";
     const isThere = info?.isDirectory() === true || (mayBeFile && info?.isFile() === true);
     if (!isThere) return problem("import_source_missing");
@@ -41,7 +55,7 @@ export function importRoutes(deps: ApiDeps): Route[] {
       id: `${body.source}-${name}-${randomBytes(2).toString("hex")}`,
       state: "running",
       source: body.source,
-      path: body.path,
+      path,
       dryRun: body.mode === "dry",
       startedAt,
       endedAt: null,
@@ -51,7 +65,7 @@ export function importRoutes(deps: ApiDeps): Route[] {
     };
     const job = { view, stop: new AbortController() };
     running = job;
-    void run(owner, job, body, home);
+    void run(owner, job, { ...body, path }, home);
     return answer({ import: job.view });
   }
 
@@ -78,12 +92,14 @@ export function importRoutes(deps: ApiDeps): Route[] {
           startedAt,
           now: Date.now,
           signal,
-          onProgress: (totals) => void (job.view = withTotals(job.view, totals)),
+          onProgress: (totals, expected) =>
+            void (job.view = { ...withTotals(job.view, totals), expected }),
         },
       );
       const { reportPath: report, totals, failure } = finished;
       const state = failure === null ? "done" : "failed";
       job.view = { ...withTotals(job.view, totals), state, failure, report, endedAt: Date.now() };
+      if (state === "done" && mode === "write") await uploads?.removeIfUpload(path);
     } catch (error) {
       const failure =
         error instanceof StoreFailure ? error.message : "It failed. The host's log says why.";
@@ -116,6 +132,21 @@ export function importRoutes(deps: ApiDeps): Route[] {
     return answer({ imports: [...(now ? [now] : []), ...views.filter((view) => view !== null)] });
   }
 
+  async function listItems({ params: { id }, query }: Call<"listImportItems">) {
+    const view = await find(id);
+    if (view === null || view.report === null) return problem("import_not_found");
+    const { show = "all", q = "", after = 0, limit = maxItems } = query;
+    const words = q.trim().toLowerCase();
+    const { items, next } = await readItems(view.report, { show, words, after, limit });
+    return answer({ items: [...items], next });
+  }
+
+  async function upload({ params: { id }, query, body }: Call<"uploadImport">) {
+    if (uploads === null) return problem("backup_unsupported");
+    const received = await uploads.receive({ id, ...query, bytes: body.bytes });
+    return typeof received === "string" ? problem(received) : answer(received);
+  }
+
   async function sendReport({ params: { id } }: Call<"readImportReport">, c: Context<HostEnv>) {
     const view = await find(id);
     if (view === null || view.report === null) return problem("import_not_found");
@@ -135,6 +166,8 @@ export function importRoutes(deps: ApiDeps): Route[] {
       return view === null ? problem("import_not_found") : answer({ import: view });
     }),
     mountStream(deps, "readImportReport", sendReport),
+    mountCall(deps, "listImportItems", listItems),
+    mountCall(deps, "uploadImport", upload),
     mountCall(deps, "stopImport", async ({ params: { id } }) => {
       if (running?.view.id === id) running.stop.abort();
       const view = await find(id);
