@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { StoreFailure } from "@holdfast/engine";
@@ -82,6 +82,7 @@ export function importRoutes(deps: ApiDeps): Route[] {
     const { only = [], secrets: keys = "left", mode = "write", path, profile } = body;
     const request = { source: body.source, path, scratch, only, secrets: keys, now: startedAt };
     try {
+      await removeLeftovers(join(folder, importsFolder));
       const finished = await runImport(
         { log, owner, home: folder, facts, personas, secrets, addedServers, mode },
         {
@@ -174,6 +175,15 @@ export function importRoutes(deps: ApiDeps): Route[] {
       return view === null ? problem("import_not_found") : answer({ import: view });
     }),
   ];
+}
+
+/** Unfinished reports and copies of databases, of imports that were killed: only one runs at a time. */
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
+    const isLeftover = name.endsWith(".partial") || name.startsWith(".");
+    if (isLeftover && name !== uploadsFolder)
+      await rm(join(folder, name), { recursive: true, force: true });
+  }
 }
 
 function withTotals(view: ImportView, totals: ReportTotals): ImportView {
