@@ -13,6 +13,10 @@ export type OAuthManners =
   | "redirects the token"
   | "never answers"
   | "registers nobody"
+  /** No client may refresh its tokens: none is known any more. */
+  | "forgets clients"
+  /** Its metadata has megabytes. */
+  | "answers endlessly"
   /** Calls need the scope `write`, which nobody is asked for before. */
   | "wants more for calls";
 
@@ -138,7 +142,9 @@ export async function openOAuthServer({
       return json(response, 200, { resource: mcp.url, authorization_servers: [origin] });
     if (manners === "never answers") return;
     if (pathname === "/.well-known/oauth-authorization-server") {
-      if (manners !== "redirects the metadata") return json(response, 200, metadata());
+      const rest = manners === "answers endlessly" ? { more: "x".repeat(2_000_000) } : {};
+      if (manners !== "redirects the metadata")
+        return json(response, 200, { ...metadata(), ...rest });
       return void response.writeHead(302, { location: "http://127.0.0.2:9/elsewhere" }).end();
     }
     if (pathname === "/register") {
@@ -155,6 +161,8 @@ export async function openOAuthServer({
       tokenRequests.push(asked);
       if (manners === "redirects the token")
         return void response.writeHead(307, { location: "http://127.0.0.2:9/elsewhere" }).end();
+      if (manners === "forgets clients" && asked.get("grant_type") === "refresh_token")
+        return json(response, 401, { error: "invalid_client" });
       return asked.get("grant_type") === "refresh_token"
         ? answerRefresh(response, asked)
         : exchange(response, asked);

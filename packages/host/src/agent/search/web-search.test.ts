@@ -243,6 +243,24 @@ test("many long results still fit the details that are kept", async () => {
   expect(Buffer.byteLength(JSON.stringify(result.details))).toBeLessThan(12 * 1024);
 });
 
+test("[safety] a provider of the internet whose name leads into the operator's network is not asked", async () => {
+  const server = await openProviderServer(() => json({}));
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const search = createWebSearch({
+    config: configWith(),
+    environment: { BRAVE_API_KEY: "key-1" },
+    secrets: memorySecrets(),
+    ask: { now: () => now, egress: { resolve: async () => ["127.0.0.1"] } },
+  });
+  expect(await search.search(query)).toMatchObject({
+    ok: false,
+    failure: {
+      code: "search_unreachable",
+      message: expect.stringMatching(/not a public address|private|operator/) as string,
+    },
+  });
+});
+
 test("the first provider with an address or a key is used, unless one is chosen", () => {
   const choose = (
     flags: Readonly<Record<string, unknown>>,

@@ -3,14 +3,20 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import type { Store } from "@holdfast/engine";
-import { openTestSession } from "@holdfast/testing/fixtures/open-session";
+import { ids } from "@holdfast/protocol";
+import { anEvent, aRunId } from "@holdfast/testing/fixtures/factories";
+import { openTestSession, TestSession } from "@holdfast/testing/fixtures/open-session";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { openWorkspaces } from "../workspace/workspaces.ts";
 import { skillContent, skillsBlock } from "./skill-catalogue.ts";
 import { unconfined } from "../../../test/support/open-confinement.ts";
+import { skillsOfMessages } from "./skill-message.ts";
+import { createSkillTool } from "./skill-tool.ts";
 import { openSkills } from "./skills.ts";
+
+const { signal } = new AbortController();
 
 let folder: string;
 let store: Store;
@@ -107,6 +113,18 @@ describe("a workspace's skill", () => {
     ]);
     await decide("trusted");
     expect(await bodies()).toEqual(["Theirs."]);
+    const found = await skills.find(whose, "deploy");
+    expect(found).toMatchObject({ mark: { name: "deploy", source: ".claude/skills" } });
+  });
+
+  test("comes from the first of the workspace's folders, whatever the others are called", async () => {
+    for (const place of [".agents", ".holdfast", ".claude"])
+      write(`project/${place}/skills/deploy`, "deploy", `From ${place}.`);
+    const { bodies, decide } = await open();
+    for (const place of [".claude", ".agents", ".holdfast"]) {
+      await decide("trusted", `${place}/skills/deploy`);
+      expect(await bodies()).toEqual([`From ${place}.`]);
+    }
   });
 });
 
@@ -140,6 +158,59 @@ test("a session without access to memory has no skills", async () => {
   expect(await skills.available(whose)).toEqual([]);
   expect([await skills.signature(whose), await skills.text(whose)]).toEqual(["", ""]);
   expect(await skills.find(whose, "deploy")).toMatchObject({ status: "refused" });
+});
+
+describe("an activation", () => {
+  test("is the text once, then a word that it is active, and a new text once it has changed", async () => {
+    write(".holdfast/skills/deploy", "deploy", "Knock first.");
+    const { skills, whose } = await open();
+    const tool = createSkillTool({ skills, reads: store.reads });
+    const chat = new TestSession(store, whose);
+    const activate = async () => {
+      const runId = aRunId();
+      const asked = { ...whose, runId, callId: ids.make("call"), input: { name: "deploy" } };
+      const result = await tool.run(asked, { signal, write: () => {} });
+      const { outcome, output, skill } = result;
+      const named = { callId: asked.callId, name: tool.name };
+      const part = { type: "tool_result" as const, ...named, outcome, output };
+      const messageId = ids.make("message");
+      const parts = [{ ...part, ...(skill && { skill }) }];
+      await chat.commit([anEvent("message.tool", { messageId, parts }, runId)]);
+      return output;
+    };
+    expect(await activate()).toContain("Knock first.");
+    expect(await activate()).toBe(
+      "The skill deploy is active already. Its instructions are above and have not changed.",
+    );
+    write(".holdfast/skills/deploy", "deploy", "Knock twice.");
+    expect(await activate()).toContain("Knock twice.");
+  });
+
+  test("a long file of a skill is cut, and one that it does not have is refused", async () => {
+    write(".holdfast/skills/deploy", "deploy");
+    const text = "x".repeat(48_001);
+    writeFileSync(join(folder, ".holdfast/skills/deploy/long.md"), text);
+    const { skills, whose } = await open();
+    const tool = createSkillTool({ skills, reads: store.reads });
+    const read = (file: string) =>
+      tool.run(
+        { ...whose, runId: aRunId(), callId: ids.make("call"), input: { name: "deploy", file } },
+        { signal, write: () => {} },
+      );
+    expect((await read("long.md")).output).toBe(
+      `${text.slice(0, 48_000)}\n[The file has 48001 characters; the rest is left out.]`,
+    );
+    expect(await read("../SKILL.md")).toMatchObject({ outcome: "failed" });
+  });
+
+  test("a message that may not use memory activates none by its name", async () => {
+    write(".holdfast/skills/deploy", "deploy");
+    const { skills, whose } = await open();
+    const recall = skillsOfMessages(skills, store.reads);
+    const said = { ...whose, text: "/deploy now" };
+    expect(await recall(said)).toMatchObject([{ source: "skill", skill: { name: "deploy" } }]);
+    expect(await recall({ ...said, memory: "none" })).toEqual([]);
+  });
 });
 
 describe("the catalogue", () => {

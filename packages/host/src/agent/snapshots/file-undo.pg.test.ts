@@ -30,10 +30,12 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { unconfined } from "../../../test/support/open-confinement.ts";
 import { findProgram } from "../../sandbox/find-program.ts";
 import { createBuiltInTools } from "../toolset.ts";
+import { Jail } from "../workspace/jail.ts";
 import { openWorkspaces } from "../workspace/workspaces.ts";
 import type { FileSnapshots } from "./file-snapshots.ts";
 import { FileUndo } from "./file-undo.ts";
 import { LocalFileSnapshots } from "./local-snapshots.ts";
+import { restoreFiles } from "./restore-files.ts";
 import { createSnapshotKeeper } from "./snapshot-keeper.ts";
 
 type Call = readonly [name: string, input: Json];
@@ -152,6 +154,7 @@ describe.each(databases)("undo of files on $name", (factory) => {
     expect(statSync(join(rig.folder, "tool.sh")).mode & 0o111).toBe(0o111);
 
     const before = await rig.fileUndo.lastRestore(rig.session);
+    expect(before).not.toBeNull();
     expect(await rig.restore(before!, "redo")).toMatchObject({ files: { count: 4 } });
     expect(["a.txt", "made/b.txt", "c.txt", "tool.sh"].map(rig.read)).toEqual([
       "three\n",
@@ -160,6 +163,53 @@ describe.each(databases)("undo of files on $name", (factory) => {
       null,
     ]);
     expect(await rig.fileUndo.lastRestore(rig.session)).toBeNull();
+
+    const made = await rig.turn(shell("chmod +x a.txt"));
+    expect(await rig.restore(made)).toMatchObject({ files: { count: 1, restored: ["a.txt"] } });
+    expect(statSync(join(rig.folder, "a.txt")).mode & 0o111).toBe(0);
+    // What was undone before something was said stays undone.
+    await rig.turn();
+    expect(await rig.fileUndo.lastRestore(rig.session)).toBeNull();
+  });
+
+  test("nothing is put back while a run goes on, after another event, or for a file that changes meanwhile", async () => {
+    const rig = await open();
+    for (const name of ["a", "b"]) rig.put(`${name}.txt`, "one\n");
+    const to = await rig.turn(edit("a.txt", "one", "two"), edit("b.txt", "one", "two"));
+    const refused = (code: string) => ({ status: "refused", code });
+    const asked = { to, cause: "undo" as const, ids, expectedHead: to };
+    expect(await rig.fileUndo.restore(rig.session, asked)).toMatchObject(refused("head_moved"));
+    expect([rig.read("a.txt"), rig.read("b.txt")]).toEqual(["two\n", "two\n"]);
+
+    // Somebody saves the file after it was compared, and before it is written.
+    const jail = await Jail.open(rig.folder);
+    if (!jail.ok) throw new Error(jail.refusal.message);
+    const state = async (text: string) => {
+      const workspace = rig.snapshots.workspaceOf(rig.folder);
+      return { id: await rig.snapshots.put(workspace, Buffer.from(text)), mode: 0o644 };
+    };
+    const [one, two] = [await state("one\n"), await state("two\n")];
+    rig.put("b.txt", "mine\n");
+    const wanted = ["a.txt", "b.txt"].map((path) => ({ path, before: two, after: one }));
+    expect(await restoreFiles(rig.snapshots, jail.value, wanted)).toMatchObject({
+      changes: [{ path: "a.txt" }],
+      kept: [{ path: "b.txt", reason: "changed" }],
+    });
+    expect([rig.read("a.txt"), rig.read("b.txt")]).toEqual(["one\n", "mine\n"]);
+
+    await rig.session.startRun();
+    expect(await rig.restore(to)).toMatchObject(refused("run_live"));
+    expect([rig.read("a.txt"), rig.read("b.txt")]).toEqual(["one\n", "mine\n"]);
+  });
+
+  test("a file is put back where a folder of new files stands in its place", async () => {
+    const rig = await open();
+    rig.put("notes", "one\n");
+    const start = await rig.turn(
+      shell("rm notes && mkdir -p notes/deep && echo two > notes/deep/a.txt"),
+    );
+    expect(await rig.restore(start)).toMatchObject({ files: { count: 2, kept: [] } });
+    expect(rig.read("notes")).toBe("one\n");
   });
 
   test("a file that a person changed since or in between is left and named, and the others are put back", async () => {

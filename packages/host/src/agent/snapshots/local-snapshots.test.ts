@@ -204,6 +204,17 @@ test("an index that names files outside of the folder brings none of them in", a
   expect(changes.filter(({ path }) => path !== "a.txt")).toEqual([]);
 });
 
+test("of a folder with more new files than can be saved nothing is, and it says so", async () => {
+  mkdirSync(join(folder, "many"));
+  for (let file = 0; file <= 10_000; file += 1) writeFileSync(join(folder, "many", `${file}`), "");
+  const before = await snapshots.take(folder, signal);
+  expect(await snapshots.changesSince(folder, before, signal)).toEqual({
+    changes: [],
+    notSaved: [],
+    missing: "too_many",
+  });
+});
+
 test("what is saved is deleted when no session that used the workspace exists any more", async () => {
   const session = { owner: ownerId.parse("owner"), session: ids.make("session") };
   const workspace = snapshots.workspaceOf(folder);

@@ -55,8 +55,10 @@ async function restoreFile(
   if (after === null) return (await jail.remove(path)).ok ? null : "failed";
   const content = await snapshots.get(snapshots.workspaceOf(jail.root), after.id);
   if (content === null) return "lost";
-  const written = await jail.write(path, content, "replace", (mode) => modeFor(after, mode));
-  return written.ok ? null : "failed";
+  const write = () => jail.write(path, content, "replace", (mode) => modeFor(after, mode));
+  if ((await write()).ok) return null;
+  // A folder whose files were deleted just now may stand in its place.
+  return (await jail.removeEmptyFolder(path)) && (await write()).ok ? null : "failed";
 }
 
 /** The permissions of a file that is there stay, except whether it can be run. */

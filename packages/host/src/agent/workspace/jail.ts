@@ -8,6 +8,7 @@ import {
   readdir,
   realpath,
   rename,
+  rmdir,
   stat,
   unlink,
 } from "node:fs/promises";
@@ -141,6 +142,33 @@ export class Jail {
       await unlink(entryOf(this.root, folder, name));
       return found(join(folder.path, name));
     });
+  }
+
+  /** Removes a folder with all that is in it, if that is nothing but empty folders. */
+  async removeEmptyFolder(path: string): Promise<boolean> {
+    const folders = await this.#emptyFoldersIn(path);
+    for (const folder of folders ?? []) {
+      const removed = await this.#at(folder, "refuse", async ({ folder: parent, name }) => {
+        if (name === null) return refused("not_a_folder", folder);
+        await rmdir(entryOf(this.root, parent, name));
+        return found(folder);
+      });
+      if (!removed.ok) return false;
+    }
+    return folders !== null;
+  }
+
+  /** Innermost first; `null` if there is anything else. */
+  async #emptyFoldersIn(path: string): Promise<readonly string[] | null> {
+    const listed = await this.list(path);
+    if (!listed.ok) return null;
+    const folders: string[] = [];
+    for (const { name, kind } of listed.value.entries) {
+      const inner = kind === "folder" ? await this.#emptyFoldersIn(join(path, name)) : null;
+      if (inner === null) return null;
+      folders.push(...inner);
+    }
+    return [...folders, path];
   }
 
   /** The sorted names in a folder, and its path from the root. Links are listed, not followed. */

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { createLog } from "@holdfast/engine";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
@@ -296,7 +297,10 @@ test("a branch of the same name that somebody made meanwhile survives", async ()
 
 test("one that a session works in stays, with or without work", async () => {
   const host = await open();
-  const { place, record } = await host.begin("herons");
+  const { place, record, session } = await host.begin("herons");
+  await host.worktrees.recover();
+  expect(existsSync(join(place, "tides.txt"))).toBe(true);
+  await createLog(host.store).trashSession(host.owner, session);
   await host.worktrees.recover();
   expect(existsSync(join(place, "tides.txt"))).toBe(true);
   expect(await host.worktrees.read(host.owner, record.id)).toEqual(record);

@@ -193,6 +193,21 @@ describe.each(databases)("on $name", (factory) => {
     expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(["read_file"]);
     const [row] = await host.children();
     expect(row?.mode).toBe(null);
+    host.profile("careful", "mode: plan\nbudget:\n  minutes: 5\n");
+    const careful = await host.start((request) => {
+      if (isChild(request)) return says("Done.");
+      return request.messages.at(-1)?.role === "tool"
+        ? says("Thanks.")
+        : [delegated("careful", { minutes: 40 })];
+    });
+    await host.ended(await host.say(careful.engine));
+    const narrowed = (await host.children()).find((each) => each?.id !== row?.id);
+    expect(narrowed?.mode).toBe("plan");
+    const begun = await host.store.reads.events(owner, narrowed!.id, { after: 0 as Seq, limit: 5 });
+    // Nine tenths of the profile's minutes, and not of the call's.
+    expect(begun?.events.find(({ type }) => type === "session.created")?.data).toMatchObject({
+      child: { budget: { timeMs: 270_000 } },
+    });
     const events = await host.store.reads.events(owner, row!.id, { after: 0 as Seq, limit: 5 });
     const accepted = events?.events.find(({ type }) => type === "input.accepted");
     expect(accepted?.data["rights"]).toMatchObject({
@@ -311,24 +326,30 @@ describe.each(databases)("on $name", (factory) => {
 
   test("pictures and files of the answer come back as such, and the parent's model sees the pictures", async () => {
     const host = await open(factory);
-    const bytes = new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10]);
+    const picture = (last: number) => ({
+      kind: "image" as const,
+      mediaType: "image/png",
+      bytes: new Uint8Array([137, 80, 78, 71, 13, 10, 26, 10, last]),
+    });
     const { engine, model } = await host.start((request) => {
       const last = request.messages.at(-1);
       if (!isChild(request))
         return last?.role === "tool" ? says("Nice.") : [calls("delegate", { task: "Draw." })];
       if (last?.role !== "tool") return [calls("send_file", { path: "tides.csv" })];
-      return [...says("Here."), { kind: "image", mediaType: "image/png", bytes }];
+      return [...says("Here."), ...[1, 2, 3, 4, 5].map(picture)];
     });
     mkdirSync(join(host.home, "workspaces", host.session), { recursive: true });
     writeFileSync(join(host.home, "workspaces", host.session, "tides.csv"), "hour,height\n");
     await host.ended(await host.say(engine));
     const [result] = await host.results();
-    const images = [{ blobId: expect.any(String) as string, mediaType: "image/png" }];
+    // The parent's model gets four of them with every later step; the card has all.
+    const image = { blobId: expect.any(String) as string, mediaType: "image/png" };
+    const images = [image, image, image, image];
     expect(result).toMatchObject({
       outcome: "ok",
       output: expect.stringContaining("[file: tides.csv, text/csv, 12 bytes, blob_") as string,
       images,
-      details: { files: [{ name: "tides.csv", mediaType: "text/csv" }, ...images] },
+      details: { files: [{ name: "tides.csv", mediaType: "text/csv" }, ...images, image] },
     });
     expect(model.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: "tool", images });
   });

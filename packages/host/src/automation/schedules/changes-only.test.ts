@@ -1,7 +1,10 @@
 import { calls, says } from "@holdfast/testing/fakes/scripted-model";
 import { createTool, okResult } from "@holdfast/testing/rigs/run-rig";
 import { botToken } from "@holdfast/testing/telegram/fake-bot-api";
-import { laneKey, type TaintSource } from "@holdfast/protocol";
+import { anEvent, aRunId } from "@holdfast/testing/fixtures/factories";
+import { openTestSession, TestSession } from "@holdfast/testing/fixtures/open-session";
+import { createReferenceStore } from "@holdfast/testing/reference-store/store";
+import { ids, laneKey, type TaintSource } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 import {
   openBot,
@@ -11,7 +14,7 @@ import {
   untilShown,
 } from "../../../test/support/gateway/bot-rig.ts";
 import { valueOf } from "../../../test/support/api-helpers.ts";
-import { askForChanges, comparedReport, isUnchanged } from "./changes-only.ts";
+import { askForChanges, comparedReport, isUnchanged, readLastReport } from "./changes-only.ts";
 
 async function openReports(
   answers: Parameters<typeof openBotApi>[0],
@@ -92,6 +95,28 @@ test("[safety] a report that a stranger may have written stays marked in a later
   const asked = marked.filter((entry) => entry.includes("North, 5 knots."));
   expect(asked).toHaveLength(1);
   expect(asked[0]).toContain(JSON.stringify(web));
+});
+
+test("a report that broke off is not what the next one is compared with", async () => {
+  const store = createReferenceStore();
+  const { owner, session } = await openTestSession(store);
+  const chat = new TestSession(store, { owner, session });
+  const schedule = ids.make("schedule");
+  async function report(text: string, more: { readonly partial?: "cancelled" } = {}) {
+    const runId = aRunId();
+    const parts = [{ type: "text" as const, text: askForChanges("How is the wind?", null) }];
+    const clientId = `schedule:${schedule}:${runId}`;
+    const said = { messageId: ids.make("message"), parts: [{ type: "text" as const, text }] };
+    await chat.commit([
+      anEvent("message.user", { messageId: ids.make("message"), parts, clientId }, runId),
+      anEvent("message.assistant", { ...said, ...more }, runId),
+    ]);
+  }
+  await report("North, 5 knots.");
+  await report("South, 7", { partial: "cancelled" });
+  expect(await readLastReport(store.reads, owner, session, schedule)).toMatchObject({
+    text: "North, 5 knots.",
+  });
 });
 
 test("only the last words decide, whatever was said before a tool", async () => {

@@ -150,6 +150,11 @@ test.each([
   expect(cronProblem(expression, "Europe/Berlin", 0)).toMatch(reason);
 });
 
+test("times that are close only later in the hour are found, whenever one looks", () => {
+  for (let minute = 0; minute < 60; minute += 1)
+    expect(cronProblem("0,30,57 * * * *", "UTC", minute * 60_000)).toMatch(/more often than/);
+});
+
 test.each(["0 8 * * mon-fri", "*/5 * * * *", "0 0 L * *", "0 0 29 2 *", "0 9 1 jan,jul sun"])(
   "the expression %s is accepted",
   (expression) => {

@@ -266,9 +266,14 @@ describe.each(databases)("limits on %s, shared by two hosts", (_, prepare) => {
     // A person's own message there is not the schedule's.
     isCheap = true;
     expect(await endOf(host, await say(host, session))).toMatchObject({ state: "completed" });
+    const { length } = await runs();
+    expect([await toNextHour(), (await runs()).length]).toEqual(["over_limit", length]);
     offset += dayMs;
     expect(await toNextHour()).toBe("accepted");
     const next = (await runs()).at(-1)!;
     expect(await endOf(host, next)).toMatchObject({ state: "completed" });
+    // A title or a summary that is made afterwards counts for the schedule too.
+    const inBackground = await host.spendLimits.of({ owner, session });
+    expect(inBackground.map(({ cause }) => cause)).toEqual(["spend_schedule"]);
   });
 });

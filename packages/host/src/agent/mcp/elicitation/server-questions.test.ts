@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PersonsAnswer, ToolQuestion } from "@holdfast/engine";
-import { ids, ownerRights, questionOf } from "@holdfast/protocol";
+import { ids, laneKey, ownerRights, questionOf } from "@holdfast/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type McpRig, openMcpRig } from "../../../../test/support/mcp/mcp-rig.ts";
 import { createServerQuestions } from "./server-questions.ts";
@@ -135,6 +135,28 @@ describe("what a person is asked", () => {
       0,
       [expect.stringContaining("nobody was asked")],
     ]);
+    // A program's answer is not a person's.
+    const lane = laneKey.parse("webhook:shop:1");
+    const byProgram = createServerQuestions({
+      server: "shop",
+      tool: "order",
+      call: { lane, rights: ownerRights },
+      ask,
+    });
+    expect(await byProgram.elicit(hostile(form({ go: { type: "boolean" } })), wanted)).toEqual({
+      action: "decline",
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test("as many are chosen as the form allows", async () => {
+    const tags = { type: "array", minItems: 1, maxItems: 2, items: { enum: ["a", "b", "c"] } };
+    const { asked, ask } = person("a, b, c", "a, c");
+    expect(await open(ask).elicit(hostile(form({ tags }, ["tags"])), wanted)).toEqual({
+      action: "accept",
+      content: { tags: ["a", "c"] },
+    });
+    expect(asked[1]?.input["lead"]).toContain("Choose from 1 to 2 for tags.");
   });
 
   test("what is not mentioned has its usual value, and what is left empty has none", async () => {

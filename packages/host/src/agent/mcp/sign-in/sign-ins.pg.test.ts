@@ -207,6 +207,9 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     }
     const spent = server.tokenRequests.slice(1).map((asked) => asked.get("refresh_token"));
     expect([spent.length, new Set(spent).size]).toEqual([2, 1]);
+    // What was allowed stays known, though the answer does not repeat it.
+    await here.signIns.providerFor("wiki", server.mcp.url).needScope({ scope: "tools" });
+    expect(here.signIns.state("wiki", server.mcp.url)).toBe("done");
   });
 
   test("a refresh token that was spent before a crash asks for a new sign-in instead of failing for ever", async () => {
@@ -225,6 +228,32 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     await expect.poll(() => next.state()?.signIn).toBe("needed");
     await signIn(next, server);
     expect(server.registered).toEqual(["Holdfast"]);
+  });
+
+  test("a server that has forgotten this host is registered at anew by the next sign-in", async () => {
+    const server = await openServer({ manners: "forgets clients" });
+    const here = await (await openHosts(server))();
+    await signIn(here, server);
+    here.wait(3_600_000);
+    expect(await here.token()).toBeUndefined();
+    await linkOf(here);
+    expect(server.registered).toEqual(["Holdfast", "Holdfast"]);
+  });
+
+  test("[safety] a link in a notice begins a sign-in for a day, and an answer of megabytes ends one", async () => {
+    const server = await openServer({ manners: "answers endlessly" });
+    const here = await (await openHosts(server))();
+    const url = (): string => server.mcp.url;
+    const link = (await here.signIns.link("wiki", url())) ?? "";
+    const ticket = link.split("/").at(-1) ?? "";
+    expect(await here.signIns.findTicket(ticket, url)).toBe("wiki");
+    expect(await here.signIns.findTicket("x".repeat(43), url)).toBeNull();
+    here.wait(24 * 60 * 60_000 + 1);
+    expect(await here.signIns.findTicket(ticket, url)).toBeNull();
+    const begun = await here.begin();
+    expect(begun.status === "failed" ? begun.message : begun.status).toMatch(
+      /larger than|more than/,
+    );
   });
 
   test("[P7] a call that needs a wider permission fails, keeps the tokens, and asks for what is missing", async () => {
