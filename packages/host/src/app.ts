@@ -31,6 +31,7 @@ import { createAuditWorker, createTouchedSessions } from "./ops/audit/audit-work
 import { prepareHome } from "./ops/config/home.ts";
 import { type Role, roleNames } from "./ops/config/operation-settings.ts";
 import type { Config } from "./ops/config/settings.ts";
+import { refuseUnfinishedCopy } from "./ops/full-export/unfinished-copy.ts";
 import { createPageSettings } from "./ops/page-settings/page-settings.ts";
 import { fileLimitWarning } from "./ops/health/process-limits.ts";
 import { monitorStore } from "./ops/health/store-health.ts";
@@ -77,6 +78,11 @@ export async function openApp(
   if (!checked.ok) return closeStoreAndReturn(checked, opening);
   const opened = await (opening ?? openStore(given, logger.report));
   if (!opened.ok) return opened;
+  const finished = await refuseUnfinishedCopy(opened.value.store);
+  if (!finished.ok) {
+    await opened.value.store.close();
+    return finished;
+  }
   const pageSettings = createPageSettings(given, opened.value.store);
   await pageSettings.load();
   const { config } = pageSettings;

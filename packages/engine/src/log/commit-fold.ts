@@ -161,8 +161,17 @@ export class CommitFold {
   /** How many deltas the commit's entries settle, and how many were open at the first of them. */
   #settled: { named: number; readonly open: number } | undefined;
 
-  constructor(loaded: LoadedRows, session: SessionRow, now: number) {
+  /** `copied`: another store has checked the rules. */
+  readonly #events: "new" | "copied";
+
+  constructor(
+    loaded: LoadedRows,
+    session: SessionRow,
+    now: number,
+    events: "new" | "copied" = "new",
+  ) {
     this.#loaded = loaded;
+    this.#events = events;
     this.#isBeingCut = loaded.leases.some(
       ({ kind, expiresAt }) => kind === "history" && expiresAt > now,
     );
@@ -181,7 +190,7 @@ export class CommitFold {
       return undefined;
     }
     const decoded = decodeEvent(event);
-    if (decoded.kind === "invalid")
+    if (decoded.kind === "invalid" && this.#events === "new")
       return refuse("invalid_event", `${event.type}: ${decoded.reason}`);
     const refused = decoded.kind === "known" ? this.#addKnown(decoded.event) : undefined;
     if (refused !== undefined) return refused;
@@ -192,6 +201,7 @@ export class CommitFold {
 
   /** Checks that need all events. */
   finish(): Refused | undefined {
+    if (this.#events === "copied") return undefined;
     if (this.#settled === undefined || this.#settled.named === this.#settled.open) return undefined;
     const { named, open } = this.#settled;
     return refuse(
@@ -202,12 +212,7 @@ export class CommitFold {
 
   #addKnown(event: KnownEvent): Refused | undefined {
     const refused =
-      this.#checkRun(event) ??
-      this.#checkInput(event) ??
-      this.#checkApproval(event) ??
-      checkMemory(event, this.log) ??
-      checkOutbox(event, this.session, this.#loaded.inbound, this.outbox.values()) ??
-      this.#checkCovers(event) ??
+      (this.#events === "copied" ? this.#checkOthers(event) : this.#checkRules(event)) ??
       this.#addBlobs(event);
     if (refused !== undefined) return refused;
     this.#countSettled(event);
@@ -230,6 +235,35 @@ export class CommitFold {
     const usage = usageRowOf(event, this.session);
     if (usage !== undefined) this.usage.push(usage);
     return undefined;
+  }
+
+  #checkRules(event: KnownEvent): Refused | undefined {
+    return (
+      this.#checkRun(event) ??
+      this.#checkInput(event) ??
+      this.#checkApproval(event) ??
+      checkMemory(event, this.log) ??
+      checkOutbox(event, this.session, this.#loaded.inbound, this.outbox.values()) ??
+      this.#checkCovers(event)
+    );
+  }
+
+  /** A copied event changes no row of another session. */
+  #checkOthers(event: KnownEvent): Refused | undefined {
+    const [runId, approvalId, messageId] = [
+      runNamedBy(event),
+      approvalNamedBy(event),
+      inputNamedBy(event),
+    ];
+    const rows = [
+      runId && this.#loaded.runs.get(runId),
+      approvalId && this.#loaded.approvals.get(approvalId),
+      messageId && this.#loaded.inputs.get(messageId),
+    ];
+    const inbound = inboundKeyOf(event);
+    const answered = inbound && this.#loaded.inbound.get(inbound.key);
+    const isOthers = [...rows, answered].some((row) => row && row.session !== this.session.id);
+    return isOthers ? refuse("session_exists", "Another session has this id.") : undefined;
   }
 
   #run(id: RunId): RunRow | undefined {
@@ -316,9 +350,8 @@ export class CommitFold {
 
   #addBlobs(event: KnownEvent): Refused | undefined {
     for (const blob of blobsIn(event)) {
-      if (!this.#loaded.blobs.has(blob))
-        return refuse("blob_not_found", `There is no blob ${blob}.`);
-      this.blobs.push(blob);
+      if (this.#loaded.blobs.has(blob)) this.blobs.push(blob);
+      else if (this.#events === "new") return refuse("blob_not_found", `There is no blob ${blob}.`);
     }
     return undefined;
   }

@@ -19,7 +19,7 @@ import type {
   SessionRow,
   UsageRow,
 } from "../ports/rows.ts";
-import type { Commit, Committed, Refused } from "../ports/commit.ts";
+import type { Commit, Committed, CopiedFrom, Refused } from "../ports/commit.ts";
 import type { LeaseRequest, LeaseResult } from "../ports/lease.ts";
 import { CommitFold, type LoadedRows } from "./commit-fold.ts";
 import type { MemoryChange } from "./fold-work.ts";
@@ -30,6 +30,8 @@ export interface Plan {
   readonly status: "planned";
   readonly session: SessionRow;
   readonly created: boolean;
+  /** The links of copied events, by seq; all other events are linked when they are written. */
+  readonly links?: ReadonlyMap<Seq, string | null>;
   /** Only head, activity and open deltas of the session's row changed: the list needs no write. */
   readonly checkpoint: boolean;
   readonly log: readonly StoredEvent[];
@@ -68,6 +70,7 @@ export function decideCommit(
   const start = startingSession(loaded, commit, now);
   if (start.status === "refused") return start;
   const { session: current } = start;
+  if (commit.copied !== undefined) return foldCommit(loaded, commit, start, now);
   if (isCommitTooLarge(commit.events)) {
     return refuse("payload_too_large", `A commit has at most ${maxCommitLength} characters.`);
   }
@@ -96,14 +99,20 @@ function foldCommit(
   now: number,
 ): Plan | Refused {
   const at = Math.max(now, current.activityAt);
-  const folded = new CommitFold(loaded, current, now);
-  for (const newEvent of commit.events) {
-    const seq = (folded.session.head + 1) as Seq;
+  const folded = new CommitFold(loaded, current, now, commit.copied ? "copied" : "new");
+  const links = new Map<Seq, string | null>();
+  for (const [index, newEvent] of commit.events.entries()) {
+    const next = { seq: (folded.session.head + 1) as Seq, at, quiet: commit.touch === "quiet" };
+    const from: CopiedFrom = commit.copied?.[index] ?? next;
+    if (from.seq < next.seq)
+      return refuse("head_moved", `Event ${from.seq} cannot follow ${folded.session.head}.`);
+    if (from.link !== undefined) links.set(from.seq, from.link);
+    const { seq } = from;
     const event: StoredEvent = {
       ...newEvent,
       seq,
-      at,
-      ...(commit.touch === "quiet" && { quiet: true }),
+      at: from.at,
+      ...(from.quiet && { quiet: true }),
     };
     const refused = folded.add(event);
     if (refused !== undefined) return refused;
@@ -115,6 +124,7 @@ function foldCommit(
     status: "planned",
     session,
     created,
+    ...(links.size > 0 && { links }),
     checkpoint: !created && differsInHeadOnly(current, session),
     log,
     deltas,
@@ -239,13 +249,14 @@ function startingSession(
     if (stored !== null)
       return refuse("session_exists", "There is already a session with this id.");
     if (purged) return refuse("session_exists", "There was a session with this id.");
-    const session = emptySession(commit, first, now);
+    const session = emptySession(commit, first, commit.copied?.[0]?.at ?? now);
     const refused = checkOrigin(session, origin);
     return refused ?? { status: "begun", session, created: true };
   }
   if (stored === null || stored.owner !== commit.owner) {
     return refuse("session_not_found", "There is no such session.");
   }
+  if (commit.copied !== undefined) return { status: "begun", session: stored, created: false };
   const restores = first.type === "session.restored";
   if (stored.trashedAt !== null && !restores)
     return refuse("session_trashed", "The session is in the trash.");

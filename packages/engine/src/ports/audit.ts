@@ -1,5 +1,6 @@
 import type { BlobId, OwnerId, SessionId, StoredEvent } from "@holdfast/protocol";
 
+import type { RegisterRow } from "./register.ts";
 import type {
   ApprovalRow,
   BlobRow,
@@ -86,6 +87,10 @@ export interface Audit {
   leases(): AsyncIterable<LeaseRow>;
   blobs(): AsyncIterable<RawBlob>;
   purges(): AsyncIterable<PurgeRow>;
+  /** The values of all owners. */
+  register(): AsyncIterable<RegisterRow>;
+  /** What a session has used, which outlives it. */
+  usage(session: SessionId): Promise<readonly UsageRow[]>;
   orphans(): AsyncIterable<Orphan>;
   /** The database's own integrity check; an empty list means clean. */
   integrity(): Promise<readonly string[]>;

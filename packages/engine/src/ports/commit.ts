@@ -26,6 +26,21 @@ export interface Commit {
   readonly touch?: "normal" | "quiet";
   /** `tick` may wait up to a tick to share a sync with others (deltas); `now` (default) does not wait. */
   readonly pace?: "now" | "tick";
+  /**
+   * One for each event: the events are copied from another store as they were there. The rules were checked when they
+   * were first committed, so that only their order and whose rows they change is checked. A gap between two seqs is
+   * output that was settled and deleted there.
+   */
+  readonly copied?: readonly CopiedFrom[];
+}
+
+/** What an event had in the store that it is copied from. */
+export interface CopiedFrom {
+  readonly seq: Seq;
+  readonly at: number;
+  readonly quiet: boolean;
+  /** Its link as stored; without it, the event is linked to the one before it here. */
+  readonly link?: string | null;
 }
 
 export interface Expectation {

@@ -279,6 +279,21 @@ export const transferRoutes = {
     problems: ["import_not_found"],
     repeat: "safe",
   }),
+  exportAll: defineRoute({
+    method: "GET",
+    path: "/api/export",
+    summary: "Everything: as JSON lines to import elsewhere, or as a zip of readable documents",
+    access: "principal",
+    query: z.strictObject({
+      format: z.enum(["jsonl", "md", "html"]).optional(),
+      /** The link key of a sign-in, in a link. */
+      key: z.string().max(200).optional(),
+    }),
+    linked: true,
+    answer: { media: "bytes", status: 200 },
+    problems: ["export_unsupported"],
+    repeat: "safe",
+  }),
   backup: defineRoute({
     method: "POST",
     path: "/api/backup",

@@ -161,6 +161,11 @@ export function linkPlan(plan: Plan, before: ChainState): LinkedPlan {
     const row = toEventRow(event);
     const settled = isSettlement(event) ? output : null;
     if (isSettlement(event)) output = noOutput;
+    const copied = plan.links?.get(event.seq);
+    if (copied !== undefined) {
+      last = hashOfLink(copied);
+      return { row, link: copied };
+    }
     const previous = last ?? firstHash(plan, event);
     if (previous === null) return { row, link: null };
     const link = linkEvent(previous, row, settled?.count ? settled.hash : null);

@@ -30,6 +30,8 @@ export function createAudit(data: ReferenceData): Audit {
         })),
       ),
     purges: () => iterate(data.purges.values()),
+    register: () => iterate(data.register.values()),
+    usage: async (session) => data.usage.filter((row) => row.session === session),
     orphans: () => iterate(orphansIn(data)),
     integrity: async () => [],
 

@@ -1,8 +1,16 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { type AuditReport, verifyAudit } from "../../ops/audit/verify-audit.ts";
+import type { ExportReport } from "../../ops/full-export/check-export.ts";
 import { systemCode } from "../../util/outcome.ts";
-import { type Command, exit, hasFlag, textFlag } from "../command.ts";
+import {
+  type Arguments,
+  type Command,
+  exit,
+  hasFlag,
+  type Terminal,
+  textFlag,
+} from "../command.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
 import { verifyStrings as texts } from "../strings/data.ts";
 
@@ -28,6 +36,8 @@ export const verify: Command = {
       terminal.printError(texts.fileMissing);
       return exit.misuse;
     }
+    const { isFullExport } = await import("./transfer/import-export.ts");
+    if (await isFullExport(file)) return verifyExport(file, given, terminal);
     let report: AuditReport;
     try {
       const lines = createInterface({ input: createReadStream(file, "utf8"), crlfDelay: Infinity });
@@ -41,6 +51,22 @@ export const verify: Command = {
     return report.problems.length === 0 ? exit.done : exit.failed;
   },
 };
+
+async function verifyExport(file: string, given: Arguments, terminal: Terminal): Promise<number> {
+  const { checkExport } = await import("../../ops/full-export/check-export.ts");
+  const checked = await checkExport(createReadStream(file), textFlag(given, "key"));
+  if (hasFlag(given, "json")) terminal.print(cleanJson(checked));
+  else for (const line of describeExport(checked)) terminal.print(cleanLine(line));
+  return checked.problem === null ? exit.done : exit.failed;
+}
+
+function* describeExport({ logs, events, blobs, damaged, signature, problem }: ExportReport) {
+  if (problem !== null) yield texts.wholeFault(problem.line, problem.code, problem.message);
+  else yield texts.whole(logs, events, blobs);
+  if (damaged > 0) yield texts.wholeDamaged(damaged);
+  if (signature !== null)
+    yield texts.wholeSigned(signature.key, new Date(signature.at).toISOString());
+}
 
 function* describe(report: AuditReport): Generator<string> {
   const { session, events, unlinked, redacted, signatures, problems } = report;

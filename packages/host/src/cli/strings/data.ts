@@ -15,8 +15,11 @@ export const transferStrings = {
       format: "md, html, json or audit (md)",
       versions: "all versions of edited and retried messages, or only those shown (all)",
       to: "write to this file; an existing file is never overwritten",
+      all: "everything instead of one session: jsonl (to import it elsewhere), or a zip of md or html documents",
     },
     examples: {
+      all: "everything: sessions, files, settings, memory and skills",
+      pages: "all sessions as pages to read offline",
       markdown: "a session, by words of its title",
       json: "to import it elsewhere",
       audit: "a signed log that anyone can check",
@@ -28,11 +31,54 @@ export const transferStrings = {
       `No session, or more than one, matches "${query}". holdfast sessions list shows them.`,
     exists: (path: string) =>
       `${path} exists already, and is never overwritten. Name another file with --to.`,
-    notWritten: (path: string, code: string) => `${path} cannot be written (${code}).`,
+    notWritten: (path: string, code: string) =>
+      `${path} cannot be written (${code}). Nothing of it was kept.`,
+    badAllFormat: "With --all, --format must be jsonl, markdown or html.",
+    fileMissing: "Name the file: holdfast export --all everything.jsonl",
+    progress: (bytes: number) => `${formatNumber(Math.round(bytes / 1e6))} MB …`,
+    allWritten: (path: string, bytes: number) => `${path}  (${formatNumber(bytes)} bytes)`,
+    checkHint: (path: string) =>
+      `To check it: holdfast verify ${path}. Stored secrets, keys and sign-ins are not in it, and neither are workspaces. What was said is in it as it is.`,
+    cut: "The export broke off before its end. Nothing of it was kept; try again.",
+  },
+  importAll: {
+    notThroughUrl:
+      "A full export is imported by the machine that keeps the store. Run the command there, without --url.",
+    hostRuns: (address: string) =>
+      `A host serves this home at ${address}. Stop it first: nothing may work on the store while everything is copied into it.`,
+    busy: "Another import into this home is running. Wait for it to end.",
+    otherUnfinished: (sha256: string) =>
+      `The import of another file has not finished here (SHA-256 of its lines: ${sha256}). Import that file again to finish it.`,
+    fault: (file: string, line: number, code: string, message: string) =>
+      `${file}, line ${formatNumber(line)}: ${message} (${code}) A damaged file is refused as a whole; make a new export, or use another copy of the file.`,
+    stopped: (code: string, message: string) =>
+      `The import stopped: ${message} (${code}) The same command goes on from there.`,
+    progress: {
+      checking: (sessions: number, events: number) =>
+        `Checking the file: ${sessionsOf(sessions)}, ${eventsOf(events)} …`,
+      copying: (sessions: number, events: number) =>
+        `Copying: ${sessionsOf(sessions)}, ${eventsOf(events)} …`,
+      proving: (sessions: number, events: number) =>
+        `Checking the store: ${sessionsOf(sessions)}, ${eventsOf(events)} …`,
+    },
+    sessions: (taken: number, known: number, events: number, blobs: number) =>
+      `${sessionsOf(taken)} imported with ${eventsOf(events)} and ${formatNumber(blobs)} attachments; ${formatNumber(known)} were here already.`,
+    settings: (taken: number, known: number) =>
+      `${formatNumber(taken)} settings, facts, schedules and files imported; ${formatNumber(known)} were here already.`,
+    copied: (from: string, to: string) =>
+      `${from} is another session here, so it was imported as ${to}.`,
+    deleted: (count: number) =>
+      `${sessionsOf(count)} left out, because they were deleted for good here.`,
+    kept: (count: number, names: string) =>
+      `${formatNumber(count)} are different here and were left as they are: ${names}`,
+    damaged: (session: string, seq: number) =>
+      `Event ${seq} of ${session} could not be read when the file was written, and is missing here.`,
+    clean: "Every log was checked after the import: all is well.",
+    notClean: "The check after the import has found something: holdfast fsck",
   },
   import: {
     about:
-      "Reads a session that was exported as JSON, everything in a hermes home (sessions, projects, personas, memory, skills, schedules and MCP servers), a data export of ChatGPT or Claude, zipped or unpacked, or the sessions of Claude Code or Codex. Importing the same again takes nothing twice and picks up what is new; the other program's files are never changed.",
+      "Reads a session that was exported as JSON, a full export (holdfast export --all), everything in a hermes home (sessions, projects, personas, memory, skills, schedules and MCP servers), a data export of ChatGPT or Claude, zipped or unpacked, or the sessions of Claude Code or Codex. Importing the same again takes nothing twice and picks up what is new; the other program's files are never changed.",
     flags: {
       dryRun: "say what would be taken, and write nothing",
       only: "only these, with commas: sessions, projects, personas, memory, skills, schedules, mcp, secrets",
@@ -43,6 +89,7 @@ export const transferStrings = {
     },
     examples: {
       file: "the conversation keeps the dates that it had",
+      everything: "everything of another host, exactly as it was there; the host must be stopped",
       dryRun: "what would come along",
       hermes: "take it; hermes may be running",
       chatgpt: "an export as it was downloaded",
@@ -109,7 +156,7 @@ export const transferStrings = {
 
 export const verifyStrings = {
   about:
-    "Checks an audit export: that no event was changed, removed or inserted, and who signed it. It needs no host and no network. Exit codes: 0 if all is well, 1 if not.",
+    "Checks an audit export or a full export: that no event was changed, removed or inserted, and who signed it. It needs no host and no network. Exit codes: 0 if all is well, 1 if not.",
   flags: {
     key: "the id of the key that must have signed it, as holdfast doctor shows it",
     json: "print the whole result as JSON",
@@ -120,6 +167,16 @@ export const verifyStrings = {
   },
   fileMissing: "Name the file: holdfast verify garden.jsonl",
   unreadable: (path: string, code: string) => `${path} cannot be read (${code}).`,
+  whole: (sessions: number, events: number, blobs: number) =>
+    `${sessionsOf(sessions)}, ${eventsOf(events)} and ${formatNumber(blobs)} attachments, all unchanged.`,
+  wholeDamaged: (count: number) =>
+    plural(count, {
+      one: "# event could not be read when the file was written.",
+      other: "# events could not be read when the file was written.",
+    }),
+  wholeSigned: (key: string, time: string) => `Signed by ${key} on ${time}.`,
+  wholeFault: (line: number, code: string, message: string) =>
+    `${code}  Line ${formatNumber(line)}: ${message}`,
   intact: (session: string, events: number) => `${session}: ${eventsOf(events)}, all unchanged.`,
   changed: (session: string, events: number) =>
     `${session}: ${eventsOf(events)}, not all as they were written.`,

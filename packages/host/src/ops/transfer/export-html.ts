@@ -3,7 +3,7 @@ import type { BlobId } from "@holdfast/protocol";
 
 import { escapeHtml } from "../../util/escape-html.ts";
 import type { DocumentPart } from "./document.ts";
-import type { DocumentTitle } from "./export.ts";
+import type { DocumentTitle, FileHref } from "./export.ts";
 import { formatTime, versionText } from "./export-markdown.ts";
 import type { ExportedEntry } from "./export-versions.ts";
 
@@ -11,7 +11,7 @@ type ReadBlob = (
   id: BlobId,
 ) => Promise<{ readonly mediaType: string; readonly bytes: Uint8Array } | undefined>;
 
-const style = `
+export const pageStyle = `
 :root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; }
 body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 article { margin: 1.5rem 0; }
@@ -30,22 +30,22 @@ details.versions { margin-top: 3rem; border-top: 1px solid; padding-top: 1rem; }
 aside { border-left: 3px solid currentColor; padding-left: .75rem; opacity: .75; margin: 1rem 0; }
 img { max-width: 100%; height: auto; }
 `;
-const styleHash = createHash("sha256").update(style).digest("base64");
+const styleHash = createHash("sha256").update(pageStyle).digest("base64");
 
 /** Allows only this style and embedded images: no script and no external address. */
-const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`;
+export const pagePolicy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`;
 
 /** One self-contained file. Everything that was said is escaped. */
 export async function* writeHtml(
   { title, createdAt, exportedAt }: DocumentTitle,
   entries: AsyncIterable<ExportedEntry>,
-  readBlob: ReadBlob,
+  files: Pick<WriteDeps, "readBlob" | "fileHref">,
 ): AsyncGenerator<string> {
   yield `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n`;
-  yield `<meta http-equiv="Content-Security-Policy" content="${escapeHtml(policy)}">\n`;
+  yield `<meta http-equiv="Content-Security-Policy" content="${escapeHtml(pagePolicy)}">\n`;
   yield `<meta name="referrer" content="no-referrer">\n`;
   yield `<meta name="viewport" content="width=device-width, initial-scale=1">\n`;
-  yield `<title>${escapeHtml(title)}</title>\n<style>${style}</style>\n</head>\n<body>\n`;
+  yield `<title>${escapeHtml(title)}</title>\n<style>${pageStyle}</style>\n</head>\n<body>\n`;
   yield `<h1>${escapeHtml(title)}</h1>\n`;
   yield `<p>Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.</p>\n`;
   // Most hosts never export anything, so the parser is loaded when it is needed.
@@ -57,7 +57,7 @@ export async function* writeHtml(
       yield `<details class="versions">\n<summary>Other versions</summary>\n`;
       yield `<p>These messages were edited or retried later.</p>\n`;
     }
-    yield await writeEntry(exported, { readBlob, renderMarkdown });
+    yield await writeEntry(exported, { ...files, renderMarkdown });
   }
   if (isHiding) yield `</details>\n`;
   yield `</body>\n</html>\n`;
@@ -67,6 +67,7 @@ const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as cons
 
 interface WriteDeps {
   readonly readBlob: ReadBlob;
+  readonly fileHref?: FileHref;
   readonly renderMarkdown: (text: string) => string | null;
 }
 
@@ -104,9 +105,9 @@ async function writePart(
     case "tool_result":
       return folded(`${part.name}: ${part.outcome}`, part.output);
     case "file":
-      return paragraph(`Attached: ${part.name} (${part.mediaType})`);
+      return attached(part, deps);
     case "image":
-      return (await embedImage(part.blobId, part.name ?? "a picture", deps.readBlob)) ?? "";
+      return embedImage({ ...part, name: part.name ?? "a picture" }, deps);
     case "notice":
       return `<aside>${paragraph(part.text)}</aside>`;
   }
@@ -119,16 +120,20 @@ const imageTypes: ReadonlySet<string> = new Set([
   "image/webp",
 ]);
 
-async function embedImage(
-  id: BlobId,
-  name: string,
-  readBlob: ReadBlob,
-): Promise<string | undefined> {
-  const blob = await readBlob(id);
+type Attached = Parameters<FileHref>[0];
+
+async function embedImage(image: Attached, deps: WriteDeps): Promise<string> {
+  const blob = await deps.readBlob(image.blobId);
   const type = blob?.mediaType.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (blob === undefined || !imageTypes.has(type)) return paragraph(`Attached: ${name}`);
+  if (blob === undefined || !imageTypes.has(type)) return attached(image, deps);
   const data = Buffer.from(blob.bytes).toString("base64");
-  return `<img alt="${escapeHtml(name)}" src="data:${type};base64,${data}">`;
+  return `<img alt="${escapeHtml(image.name)}" src="data:${type};base64,${data}">`;
+}
+
+function attached(file: Attached, { fileHref }: WriteDeps): string {
+  const text = `${file.name} (${file.mediaType})`;
+  if (fileHref === undefined) return paragraph(`Attached: ${text}`);
+  return `<p>Attached: <a href="${escapeHtml(fileHref(file))}" download>${escapeHtml(text)}</a></p>`;
 }
 
 function paragraph(text: string): string {

@@ -1,11 +1,12 @@
 import type { DocumentEntry, DocumentPart } from "./document.ts";
 import type { ExportedEntry } from "./export-versions.ts";
-import type { DocumentTitle } from "./export.ts";
+import type { DocumentTitle, FileHref } from "./export.ts";
 
 /** For people and plain tools. Messages are Markdown already; tool output is fenced. */
 export async function* writeMarkdown(
   { title, createdAt, exportedAt }: DocumentTitle,
   entries: AsyncIterable<ExportedEntry>,
+  fileHref?: FileHref,
 ): AsyncGenerator<string> {
   yield `# ${oneLine(title)}\n\n`;
   yield `Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.\n`;
@@ -14,7 +15,7 @@ export async function* writeMarkdown(
     if (isHidden && !isHiding)
       yield "\n---\n\n# Other versions\n\nThese messages were edited or retried later.\n";
     isHiding = isHidden;
-    yield `\n${writeEntry(entry, version)}`;
+    yield `\n${writeEntry(entry, version, fileHref)}`;
   }
 }
 
@@ -25,7 +26,11 @@ export const formatTime = (at: number): string => new Date(at).toISOString();
 
 const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
 
-function writeEntry(entry: DocumentEntry, version: ExportedEntry["version"]): string {
+function writeEntry(
+  entry: DocumentEntry,
+  version: ExportedEntry["version"],
+  fileHref: FileHref | undefined,
+): string {
   if (entry.type === "notice") return `> ${entry.text.replaceAll(/\r?\n/g, "\n> ")}\n`;
   const marks = [
     version && versionText(version),
@@ -34,10 +39,10 @@ function writeEntry(entry: DocumentEntry, version: ExportedEntry["version"]): st
   ].filter(Boolean);
   const suffix = marks.length === 0 ? "" : ` (${marks.join(", ")})`;
   const head = `## ${roleLabels[entry.role]}, ${formatTime(entry.at)}${suffix}\n\n`;
-  return `${head}${entry.parts.map(writePart).join("\n\n")}\n`;
+  return `${head}${entry.parts.map((part) => writePart(part, fileHref)).join("\n\n")}\n`;
 }
 
-function writePart(part: DocumentPart): string {
+function writePart(part: DocumentPart, fileHref: FileHref | undefined): string {
   switch (part.type) {
     case "text":
       return part.text;
@@ -49,10 +54,16 @@ function writePart(part: DocumentPart): string {
       return `\`${oneLine(part.name)}\` ended ${part.outcome}:\n\n${fenced(part.output, "")}`;
     case "file":
     case "image":
-      return `Attached: ${oneLine(part.name ?? "a picture")} (${part.mediaType})`;
+      return writeAttached({ ...part, name: part.name ?? "a picture" }, fileHref);
     case "notice":
       return `> ${part.text.replaceAll(/\r?\n/g, "\n> ")}`;
   }
+}
+
+function writeAttached(file: Parameters<FileHref>[0], fileHref: FileHref | undefined): string {
+  const name = oneLine(file.name);
+  if (fileHref === undefined) return `Attached: ${name} (${file.mediaType})`;
+  return `Attached: [${name.replaceAll(/[[\]\\]/g, "_")}](${fileHref(file)}) (${file.mediaType})`;
 }
 
 /** Longer than any fence inside. */

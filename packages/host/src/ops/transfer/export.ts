@@ -177,7 +177,15 @@ export interface ExportDeps {
   readonly exportedAt: number;
   /** Whether other versions of edited and retried messages are part of it. */
   readonly versions: "all" | "shown";
+  /** Where the document can link to an attachment; without it they are only named. */
+  readonly fileHref?: FileHref;
 }
+
+export type FileHref = (file: {
+  readonly blobId: BlobId;
+  readonly name: string;
+  readonly mediaType: string;
+}) => string;
 
 /** Attachments beyond this are named and left out. */
 const maxBlobBytes = 24 * 1024 * 1024;
@@ -194,11 +202,12 @@ export function exportSession(
     case "json":
       return writeJson(deps, session, entries, versions);
     case "md":
-      return writeMarkdown(titleOfDocument(session, deps), entries);
+      return writeMarkdown(titleOfDocument(session, deps), entries, deps.fileHref);
     case "html":
-      return writeHtml(titleOfDocument(session, deps), entries, (id) =>
-        readBlob(deps.reads, session, id),
-      );
+      return writeHtml(titleOfDocument(session, deps), entries, {
+        readBlob: (id) => readBlob(deps.reads, session, id),
+        ...(deps.fileHref && { fileHref: deps.fileHref }),
+      });
   }
 }
 

@@ -208,7 +208,9 @@ async function checkAnswer(
     return { end: "streamed", error: null };
   }
   const text = await answer.text();
-  if (text.includes(secret)) return { end: "told", error: "tells what is another's" };
+  // Whoever runs the host moves all of it elsewhere, also what programs with keys have stored.
+  const isWhole = route.path === "/api/export" && !/format=(md|html)/.test(path);
+  if (text.includes(secret) && !isWhole) return { end: "told", error: "tells what is another's" };
   if (answer.ok) {
     if (answer.status !== route.answer.status)
       return { end: "done", error: `status ${answer.status}` };

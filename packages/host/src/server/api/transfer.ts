@@ -4,10 +4,12 @@ import { answer, type Call, mountCall, mountStream, problem, problemFrom } from 
 import { hasPdfStart, mediaTypeEssence, pdfPolicy, readMediaType } from "./media-type.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { SessionRow } from "@holdfast/engine";
+import type { OwnerId } from "@holdfast/protocol";
 import { exportAudit } from "../../ops/audit/audit-export.ts";
 import { type ExportDeps, exportSession } from "../../ops/transfer/export.ts";
 import { importDocument } from "../../ops/transfer/import.ts";
 import { makeBackup } from "../../ops/transfer/backup.ts";
+import { version } from "../../util/version.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 
 /** Images that cannot carry script. Everything else is downloaded, never opened under this host's origin. */
@@ -137,6 +139,41 @@ export function transferRoutes(deps: ApiDeps): Route[] {
     }
   }
 
+  async function exportEverything({ owner, query }: Call<"exportAll">, c: Context<HostEnv>) {
+    const { format = "jsonl" } = query;
+    const { store } = log;
+    const exportedAt = await store.now();
+    const chunks = await everythingAs(format, owner, exportedAt);
+    if (chunks === undefined) return problem("export_unsupported");
+    const name = `holdfast-${new Date(exportedAt).toISOString().slice(0, 10)}`;
+    return c.body(
+      streamFrom(chunks, () => c.env.outgoing?.destroy()),
+      200,
+      {
+        "content-type": format === "jsonl" ? "application/jsonl" : "application/zip",
+        "content-disposition": `attachment; filename="${name}.${format === "jsonl" ? "jsonl" : `${format}.zip`}"`,
+        "content-security-policy": sandboxPolicy,
+        "cache-control": "no-store",
+      },
+    );
+  }
+
+  async function everythingAs(
+    format: "jsonl" | "md" | "html",
+    owner: OwnerId,
+    exportedAt: number,
+  ): Promise<AsyncGenerator<string | Uint8Array> | undefined> {
+    const { store } = log;
+    if (format !== "jsonl") {
+      const { writePages } = await import("../../ops/full-export/write-pages.ts");
+      return writePages({ store, owner, redact, exportedAt }, format);
+    }
+    const key = await auditKey?.().catch(() => undefined);
+    if (key === undefined || home === undefined) return undefined;
+    const { writeExport } = await import("../../ops/full-export/write-export.ts");
+    return writeExport({ store, home, key, exportedAt, version });
+  }
+
   async function backup() {
     if (home === undefined) return problem("backup_unsupported");
     const made = await makeBackup(home, log.store, new Date(await log.store.now()));
@@ -146,6 +183,7 @@ export function transferRoutes(deps: ApiDeps): Route[] {
 
   return [
     mountStream(deps, "exportSession", exportOne),
+    mountStream(deps, "exportAll", exportEverything),
     mountCall(deps, "importSessions", importOne),
     mountCall(deps, "backup", backup),
   ];
@@ -153,7 +191,7 @@ export function transferRoutes(deps: ApiDeps): Route[] {
 
 /** A document that cannot be finished is cut off, so that nobody takes half of it for the whole. */
 export function streamFrom(
-  chunks: AsyncGenerator<string>,
+  chunks: AsyncGenerator<string | Uint8Array>,
   abort: () => void,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
@@ -162,7 +200,8 @@ export function streamFrom(
       try {
         const next = await chunks.next();
         if (next.done === true) controller.close();
-        else controller.enqueue(encoder.encode(next.value));
+        else if (typeof next.value === "string") controller.enqueue(encoder.encode(next.value));
+        else controller.enqueue(next.value);
       } catch (error) {
         abort();
         controller.error(error);

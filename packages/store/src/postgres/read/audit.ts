@@ -14,6 +14,7 @@ import {
   approvalTable,
   decodeBlob,
   decodePurge,
+  decodeRegister,
   inputTable,
   laneTable,
   leaseTable,
@@ -130,6 +131,11 @@ const purgePage = statement(
   `SELECT ${columnsOf(tables.purges)} FROM purges WHERE session_id > $1 ORDER BY session_id LIMIT $2`,
 );
 
+const registerPage = statement(
+  "audit_register",
+  `SELECT * FROM register WHERE (owner_id, key) > ($1, $2) ORDER BY owner_id, key LIMIT $3`,
+);
+
 type AuditReads = Omit<Audit, "replaceDerived" | "replaceBlobRefs">;
 
 export function createAuditReads(pool: ReaderPool): AuditReads {
@@ -183,6 +189,12 @@ export function createAuditReads(pool: ReaderPool): AuditReads {
         yield decodePurge(row);
       }
     },
+    async *register() {
+      const next = (last: Row | undefined) =>
+        rows(registerPage, textOf(last, "owner_id"), textOf(last, "key"), pageSize);
+      for await (const row of pages(next)) yield decodeRegister(row);
+    },
+    usage: async (session) => (await rows(derivedUsage, session)).map(usageTable.decode),
     orphans: () => findOrphans(pool),
     integrity: () => checkIntegrity(pool),
   };

@@ -9,8 +9,10 @@ import type {
   PurgeRow,
   RawBlob,
   RawEvent,
+  RegisterRow,
   SessionRow,
   UnlinkedSessions,
+  UsageRow,
 } from "@holdfast/engine";
 import { ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { type EventRead, blobIdOf } from "../../schema/tables.ts";
@@ -21,6 +23,7 @@ import {
   bytes,
   decodeBlob,
   decodePurge,
+  decodeRegister,
   inputTable,
   int,
   laneTable,
@@ -121,6 +124,13 @@ export function createAudit({ query, write }: AuditDeps): Audit {
       }
     },
     purges: () => yieldAll(query("auditPurges", [])),
+    register: () =>
+      pages(
+        ["", ""] as readonly [string, string],
+        ([owner, key]) => query("auditRegister", [owner, key, pageSize]),
+        ({ owner, key }) => [owner, key] as const,
+      ),
+    usage: (session) => query("auditUsage", [session]),
     orphans: () => yieldAll(query("auditOrphans", [])),
     integrity: () => query("auditIntegrity", []),
     replaceDerived: async (derived) => orThrow(await write("replaceDerived", derived)).status,
@@ -140,6 +150,8 @@ export interface AuditQueries {
   auditLeases(): LeaseRow[];
   auditBlobs(after: number, limit: number): { key: number; blob: RawBlob }[];
   auditPurges(): PurgeRow[];
+  auditRegister(owner: string, key: string, limit: number): RegisterRow[];
+  auditUsage(session: SessionId): UsageRow[];
   auditOrphans(): Orphan[];
   auditIntegrity(): string[];
 }
@@ -245,10 +257,7 @@ export function auditQueries(connection: Connection): AuditQueries {
         marks: rows("marks").map(markTable.decode),
         memoryTries: rows("memory_tries").map(memoryTryTable.decode),
         outbox: rows("outbox").map(outboxTable.decode),
-        usage: connection
-          .sql("SELECT * FROM usage WHERE session_id = ?")
-          .all(id)
-          .map(usageTable.decode),
+        usage: usageOf(connection, id),
       };
     },
     auditLeases: () => connection.sql(rowsOf("leases")).all().map(leaseTable.decode),
@@ -258,6 +267,14 @@ export function auditQueries(connection: Connection): AuditQueries {
         .all(after, limit)
         .map(rawBlobOf),
     auditPurges: () => connection.sql("SELECT * FROM purges").all().map(decodePurge),
+    auditRegister: (owner, key, limit) =>
+      connection
+        .sql(
+          `SELECT * FROM register WHERE (owner_id, key) > (?, ?) ORDER BY owner_id, key LIMIT ? + 0`,
+        )
+        .all(owner, key, limit)
+        .map(decodeRegister),
+    auditUsage: (id) => usageOf(connection, id),
     auditOrphans: () => ownedTables.flatMap(([table, name]) => orphansOf(connection, table, name)),
     auditIntegrity: () =>
       connection
@@ -266,6 +283,13 @@ export function auditQueries(connection: Connection): AuditQueries {
         .map((row) => String(row["integrity_check"]))
         .filter((line) => line !== "ok"),
   };
+}
+
+function usageOf(connection: Connection, id: SessionId): UsageRow[] {
+  return connection
+    .sql("SELECT * FROM usage WHERE session_id = ? ORDER BY seq")
+    .all(id)
+    .map(usageTable.decode);
 }
 
 /** Also finds a purged session, whose rows a branch may still read. */

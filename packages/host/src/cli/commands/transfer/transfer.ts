@@ -5,7 +5,15 @@ import { importSources, jsonObject } from "@holdfast/protocol";
 import { readConfig } from "../../../ops/config/read-config.ts";
 import { systemCode } from "../../../util/outcome.ts";
 import { restoreBackup } from "../../../ops/transfer/backup.ts";
-import { type Command, exit, type Terminal, textFlag, isPiped, readAll } from "../../command.ts";
+import {
+  type Command,
+  exit,
+  hasFlag,
+  type Terminal,
+  textFlag,
+  isPiped,
+  readAll,
+} from "../../command.ts";
 import { withHost } from "../../connection/connect.ts";
 import { cleanLine, cleanText } from "../../screen/text.ts";
 import { transferStrings as texts } from "../../strings/data.ts";
@@ -16,25 +24,32 @@ function fail(terminal: Terminal, sentence: string, code: number = exit.failed):
 }
 
 export const exportCommand: Command = {
-  usage: ["export <session>"],
+  usage: ["export <session>", "export --all <file>"],
   about: texts.export.about,
   flags: {
-    format: { type: "string", value: "md|html|json|audit", about: texts.export.flags.format },
+    format: { type: "string", value: "md|html|json|audit|jsonl", about: texts.export.flags.format },
     versions: {
       type: "string",
       value: "all|shown",
       about: texts.export.flags.versions,
     },
     to: { type: "string", value: "file", about: texts.export.flags.to },
+    all: { type: "boolean", about: texts.export.flags.all },
   },
   examples: [
     ["holdfast export garden > garden.md", texts.export.examples.markdown],
     ["holdfast export garden --format json --to garden.json", texts.export.examples.json],
     ["holdfast export garden --format audit --to garden.jsonl", texts.export.examples.audit],
+    ["holdfast export --all everything.jsonl", texts.export.examples.all],
+    ["holdfast export --all pages.zip --format html", texts.export.examples.pages],
   ],
   settings: "reach",
-  run: (given, terminal) =>
-    withHost(given, terminal, async ({ client }) => {
+  async run(given, terminal) {
+    if (hasFlag(given, "all")) {
+      const { exportAll } = await import("./export-all.ts");
+      return exportAll(given, terminal);
+    }
+    return withHost(given, terminal, async ({ client }) => {
       const query = given.words.join(" ");
       const format = textFlag(given, "format") ?? "md";
       if (format !== "md" && format !== "html" && format !== "json" && format !== "audit")
@@ -54,7 +69,8 @@ export const exportCommand: Command = {
       });
       if (!document.ok) return fail(terminal, describeError(document.error));
       return writeNewFile(document.value, textFlag(given, "to"), terminal);
-    }),
+    });
+  },
 };
 
 function writeNewFile(text: string, path: string | undefined, terminal: Terminal): number {
@@ -96,6 +112,7 @@ export const importCommand: Command = {
   },
   examples: [
     ["holdfast import garden.json", texts.import.examples.file],
+    ["holdfast import everything.jsonl --home ~/other", texts.import.examples.everything],
     ["holdfast import hermes --dry-run", texts.import.examples.dryRun],
     ["holdfast import hermes ~/.hermes", texts.import.examples.hermes],
     ["holdfast import chatgpt ~/Downloads/chatgpt.zip", texts.import.examples.chatgpt],
@@ -115,6 +132,10 @@ export const importCommand: Command = {
     }
     if (file === undefined && !isPiped(terminal.input) && terminal.input.isTTY === true)
       return fail(terminal, texts.import.fileMissing, exit.misuse);
+    if (file !== undefined) {
+      const { importExport, isFullExport } = await import("./import-export.ts");
+      if (await isFullExport(file)) return importExport(file, given, terminal);
+    }
     const read = await readText(file, terminal);
     if (!read.ok) return fail(terminal, read.sentence);
     const document = parse(read.text);

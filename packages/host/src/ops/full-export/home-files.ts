@@ -1,0 +1,57 @@
+import { link, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+import { exportedFiles, exportedFolders } from "./format.ts";
+
+export interface HomeFile {
+  /** Below the home, with slashes. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Larger files are not what people write there. */
+const maxFileBytes = 64 * 1024 * 1024;
+
+/** Plain files only: a link may lead anywhere. */
+export async function* readHomeFiles(home: string): AsyncGenerator<HomeFile> {
+  for (const top of [...exportedFiles, ...exportedFolders]) yield* filesBelow(home, top);
+}
+
+async function* filesBelow(home: string, path: string): AsyncGenerator<HomeFile> {
+  const place = join(home, path);
+  const info = await lstat(place).catch(() => null);
+  if (info === null) return;
+  if (info.isDirectory()) {
+    const names = await readdir(place).catch(() => []);
+    for (const name of names.toSorted((a, b) => (a < b ? -1 : 1)))
+      yield* filesBelow(home, `${path}/${name}`);
+    return;
+  }
+  if (!info.isFile() || info.size > maxFileBytes) return;
+  const bytes = await readFile(place).catch(() => null);
+  if (bytes !== null) yield { path, bytes };
+}
+
+export type TakenFile = "taken" | "known" | "kept";
+
+let written = 0;
+
+/** Appears whole or not at all, and never in place of another one. */
+export async function takeHomeFile(home: string, { path, bytes }: HomeFile): Promise<TakenFile> {
+  const place = join(home, path);
+  const stored = await readFile(place).catch(() => null);
+  if (stored !== null) return stored.equals(bytes) ? "known" : "kept";
+  await mkdir(dirname(place), { recursive: true, mode: 0o700 });
+  const temporary = `${place}.${process.pid}-${(written += 1)}.new`;
+  const handle = await open(temporary, "wx", 0o600);
+  try {
+    await handle.writeFile(bytes);
+    await handle.sync();
+    await handle.close();
+    await link(temporary, place);
+    return "taken";
+  } finally {
+    await handle.close().catch(() => undefined);
+    await rm(temporary, { force: true });
+  }
+}
