@@ -42,7 +42,11 @@ import { createMetrics } from "./ops/telemetry/metrics.ts";
 import { openTelemetry } from "./ops/telemetry/open-telemetry.ts";
 import type { Confinement } from "./sandbox/confinement.ts";
 import { apiRoutes } from "./server/api/routes.ts";
-import { openAuthentication, tokenStrength } from "./server/auth/authentication.ts";
+import {
+  createSignInLink,
+  openAuthentication,
+  tokenStrength,
+} from "./server/auth/authentication.ts";
 import type { Authenticator } from "./server/auth/authenticator.ts";
 import { chooseToken } from "./server/auth/token.ts";
 import {
@@ -384,8 +388,7 @@ export async function startHost(
   return done({
     address,
     localAddress: `${ownOrigin}${basePath.value}/`,
-    // A browser sends no server what follows the hash, so the code is in no log.
-    signInLink: `${address}#signin=${authenticator.issueSignInCode().code}`,
+    signInLink: await createSignInLink(address, authenticator, (line) => logger.warn(line)),
     stop: () => stop(() => server.close()),
   });
 }

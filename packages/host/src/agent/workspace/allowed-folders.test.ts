@@ -110,7 +110,7 @@ test("[safety] a folder is allowed with the token itself, and not by a sign-in",
   const rig = openApi([], { home });
   onTestFinished(() => rig.close());
   const json = { host: "127.0.0.1", "content-type": "application/json" };
-  const code = rig.authenticator.issueSignInCode().code;
+  const code = (await rig.authenticator.issueSignInCode()).code;
   const login = { method: "POST", headers: json, body: JSON.stringify({ code }) };
   const signedIn = await rig.app.request("/api/login", login, {});
   const [cookie = ""] = (signedIn.headers.get("set-cookie") ?? "").split(";");

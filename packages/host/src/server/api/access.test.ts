@@ -60,8 +60,8 @@ test("[safety] revoking a sign-in closes its streams at once, and no others", as
   const rig = open({ clock: manualClock() });
   const id = await newSession(rig);
   const [revoked, other] = [
-    await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code }),
-    await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code }),
+    await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code }),
+    await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code }),
   ];
   const streams = [revoked, revoked, other].map((as, index) =>
     askAs(rig, as, "GET", index === 1 ? "/api/events" : `/api/sessions/${id}/events`),
@@ -96,7 +96,7 @@ test("[safety] an expired sign-in loses its streams at the next heartbeat", asyn
   onTestFinished(() => void vi.useRealTimers());
   const clock = manualClock();
   const rig = open({ clock });
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   const opened = ["/api/events", `/api/sessions/${await newSession(rig)}/events`].map((path) =>
     askAs(rig, as, "GET", path),
   );
@@ -121,7 +121,7 @@ test("[safety] an expired sign-in loses its streams at the next heartbeat", asyn
 test("[safety] logging out ends the streams of that sign-in", async () => {
   // There is no heartbeat, which would end them too.
   const rig = open({ clock: manualClock() });
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   const reader = (await askAs(rig, as, "GET", "/api/events")).body?.getReader();
   await reader?.read();
   expect((await askAs(rig, as, "POST", "/api/logout")).status).toBe(204);
@@ -134,7 +134,7 @@ test("[safety] neither an anonymous client nor an old sign-in can set the first 
   const rig = open();
   const body = { password: "correct horse" };
   expect((await askAs(rig, { host }, "PUT", "/api/password", body)).status).toBe(401);
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   vi.setSystemTime(Date.now() + 11 * 60_000);
   const late = await askAs(rig, as, "PUT", "/api/password", body);
   expect([late.status, await codeOf(late)]).toEqual([403, "forbidden"]);
@@ -156,7 +156,7 @@ test("[safety] neither an anonymous client, an API key nor an old sign-in makes 
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const rig = open();
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   const { secret } = valueOf(await rig.client.createKey({ body: { name: "job" } }));
   const key = { host, authorization: `Bearer ${secret}` };
   vi.setSystemTime(Date.now() + 11 * 60_000);
@@ -172,7 +172,7 @@ test("[safety] an old sign-in makes no API key, which would outlive it", async (
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const rig = open();
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   const create = (name: string) => askAs(rig, as, "POST", "/api/keys", { name });
   expect((await create("one")).status).toBe(201);
   vi.setSystemTime(Date.now() + 11 * 60_000);
@@ -182,8 +182,8 @@ test("[safety] an old sign-in makes no API key, which would outlive it", async (
 
 test("the console link sets a password that works from then on and ends all other sign-ins", async () => {
   const rig = open();
-  const before = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const before = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   const short = await askAs(rig, as, "PUT", "/api/password", { password: "short" });
   expect([short.status, await codeOf(short)]).toEqual([400, "invalid_request"]);
   const password = "correct horse";
@@ -227,7 +227,7 @@ test("[safety] guesses of the current password by an old sign-in are counted", a
   onTestFinished(() => void vi.useRealTimers());
   const rig = open();
   const password = "correct horse";
-  const as = await cookieOf(rig, { code: rig.authenticator.issueSignInCode().code });
+  const as = await cookieOf(rig, { code: (await rig.authenticator.issueSignInCode()).code });
   expect((await askAs(rig, as, "PUT", "/api/password", { password })).status).toBe(204);
   vi.setSystemTime(Date.now() + 11 * 60_000);
   const change = (current: string) =>

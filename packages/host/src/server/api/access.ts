@@ -1,4 +1,4 @@
-import { createAttemptThrottle } from "../auth/attempt-throttle.ts";
+import { createSharedThrottle } from "../auth/shared-throttle.ts";
 import { minPasswordLength } from "../auth/password.ts";
 import { openRightsStore } from "../../rights/rights-store.ts";
 import type { Route } from "../http/routing.ts";
@@ -9,7 +9,7 @@ export function accessRoutes(deps: ApiDeps): Route[] {
   const { authenticator, passwords, apiKeys } = deps;
   const rights = openRightsStore(deps.log.store.register);
   /** Counted by sign-in: whoever has one may be elsewhere with each guess. */
-  const attempts = createAttemptThrottle();
+  const attempts = createSharedThrottle(deps.log.store.register);
 
   async function readPrincipal({ principal: { ownerId, by, linkKey } }: Call<"readPrincipal">) {
     const password = passwords?.isSet() ?? false;
@@ -25,7 +25,7 @@ export function accessRoutes(deps: ApiDeps): Route[] {
   /** A sign-in that is made with the code lasts as long as any, so an old one must not suffice. */
   async function createSignInCode({ principal }: Call<"createSignInCode">) {
     if (!principal.isFresh) return problem("forbidden", { detail: signInAgainDetail });
-    return answer({ ...authenticator.issueSignInCode() });
+    return answer({ ...(await authenticator.issueSignInCode()) });
   }
 
   async function revokeSignIn({ params }: Call<"revokeSignIn">) {
@@ -42,11 +42,11 @@ export function accessRoutes(deps: ApiDeps): Route[] {
     if (principal.isFresh) return "yes";
     if (current === undefined) return "no";
     const attempt = principal.signInId ?? principal.by;
-    const wait = attempts.take(attempt);
+    const wait = await attempts.take(attempt);
     if (wait > 0) return { retryAfter: Math.ceil(wait / 1000) };
     const verdict = (await passwords?.matches(current)) ?? "no";
     if (verdict === "busy") return { retryAfter: 1 };
-    if (verdict === "yes") attempts.reset(attempt);
+    if (verdict === "yes") await attempts.reset(attempt);
     return verdict;
   }
 

@@ -21,22 +21,37 @@ interface AttemptRecord {
   readonly openAt: number;
 }
 
-/** Counts an attempt before it is verified, so concurrent attempts count like sequential ones. */
+export function isForgotten({ at }: Pick<AttemptRecord, "at">, now: number): boolean {
+  return now - at >= resetAfterMs;
+}
+
+/** `wait`: how long the attempt must wait; it then counts for nothing. */
+export function countAttempt(
+  previous: AttemptRecord | undefined,
+  at: number,
+): { readonly record: AttemptRecord; readonly wait: number } {
+  const recent = previous === undefined || isForgotten(previous, at) ? undefined : previous;
+  if (recent !== undefined && at < recent.openAt)
+    return { record: recent, wait: recent.openAt - at };
+  const count = (recent?.count ?? 0) + 1;
+  const excess = count - freeAttempts;
+  const next = excess < 0 ? 0 : backoffMs(waitBackoff, excess);
+  return { record: { count, at, openAt: at + next }, wait: 0 };
+}
+
+/**
+ * Counts an attempt before it is verified, so concurrent attempts count like sequential ones. Only the attempts on this
+ * host.
+ */
 export function createAttemptThrottle(now: () => number = Date.now): AttemptThrottle {
   const attempts = new Map<string, AttemptRecord>();
   return {
     take(address) {
       const key = clientNetwork(address);
-      const at = now();
-      const previous = attempts.get(key);
-      const recent =
-        previous !== undefined && at - previous.at < resetAfterMs ? previous : undefined;
-      if (recent !== undefined && at < recent.openAt) return recent.openAt - at;
-      const count = (recent?.count ?? 0) + 1;
-      const excess = count - freeAttempts;
-      const wait = excess < 0 ? 0 : backoffMs(waitBackoff, excess);
+      const { record, wait } = countAttempt(attempts.get(key), now());
+      if (wait > 0) return wait;
       attempts.delete(key);
-      attempts.set(key, { count, at, openAt: at + wait });
+      attempts.set(key, record);
       const [oldest] = attempts.keys();
       if (attempts.size > maxAddresses && oldest !== undefined) attempts.delete(oldest);
       return 0;

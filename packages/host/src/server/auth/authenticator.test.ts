@@ -30,7 +30,7 @@ test.each(["Bearer", "Bearer ", "Bearer a-token-for-this-tes", `Basic ${token}`,
 
 test("a code signs in once", async () => {
   const { door } = makeDoorkeeper();
-  const code = door.issueSignInCode().code;
+  const code = (await door.issueSignInCode()).code;
   const signIn = await door.signIn({ code });
   expect(await door.authenticate(cookie(signIn))).toMatchObject({
     ownerId: "owner",
@@ -41,7 +41,10 @@ test("a code signs in once", async () => {
 
 test("a code is valid up to its last millisecond", async () => {
   const { door, clock } = makeDoorkeeper();
-  const [first, second] = [door.issueSignInCode().code, door.issueSignInCode().code];
+  const [first, second] = [
+    (await door.issueSignInCode()).code,
+    (await door.issueSignInCode()).code,
+  ];
   clock.now += codeLifetimeMs - 1;
   expect(await door.signIn({ code: first })).toBeDefined();
   clock.now += 1;
@@ -66,7 +69,7 @@ test("[safety] a valid cookie does not make up for a wrong token", async () => {
 
 test("neither a token nor a code is accepted as the other", async () => {
   const { door } = makeDoorkeeper();
-  const code = door.issueSignInCode().code;
+  const code = (await door.issueSignInCode()).code;
   expect(await door.signIn({ token: code })).toBeUndefined();
   expect(await door.signIn({ code: token })).toBeUndefined();
   expect(await door.authenticate(bearer(`Bearer ${code}`))).toBeUndefined();

@@ -3,6 +3,7 @@ import type { Store } from "@holdfast/engine";
 import type { ApiKeys } from "./api-keys.ts";
 import type { Principal } from "./principal.ts";
 import { createSecretMatcher, digestSecret, generateSecret } from "./secret-digest.ts";
+import { openSignInCodes } from "./sign-in-codes.ts";
 import { openStoredSignIns, type StoredSignIn, type StoredSignIns } from "./stored-sign-ins.ts";
 
 /** What a client presents to sign in: the code of a one-time link, or the token itself. */
@@ -47,7 +48,7 @@ export interface SignInCode {
 
 /** Changes reject with a `StoreFailure` if they cannot be stored. */
 export interface Authenticator {
-  issueSignInCode(): SignInCode;
+  issueSignInCode(): Promise<SignInCode>;
   /** The value of the sign-in cookie, or `undefined` if the proof is invalid or expired. */
   signIn(proof: Proof, client?: SigningIn): Promise<string | undefined>;
   /** The same after a proof that was verified elsewhere. */
@@ -69,7 +70,6 @@ export const codeLifetimeMs = 10 * 60_000;
 export const signInLifetimeMs = 30 * 24 * 3_600_000;
 
 const maxAboutLength = 200;
-const maxCodes = 100;
 export const owner = ownerId.parse("owner");
 
 interface ActiveSignIn {
@@ -85,14 +85,13 @@ export interface AuthenticatorDeps {
   readonly now?: () => number;
 }
 
-/** Secrets are held as digests. Codes end with the process; sign-ins are in the store. */
+/** Codes and sign-ins are in the store, as digests. */
 export function createAuthenticator({
   token,
   store,
   apiKeys,
   now = Date.now,
 }: AuthenticatorDeps): Authenticator & { readonly stored: StoredSignIns } {
-  const codes = new Map<string, number>();
   const active = new Map<string, ActiveSignIn>();
   /** Ended here: they stay ended, even if the store could not record it. */
   const ended = new Set<string>();
@@ -100,6 +99,7 @@ export function createAuthenticator({
   const isToken = createSecretMatcher(token);
   const tokenDigest = digestSecret(token);
   const signIns = openStoredSignIns({ store, owner, tokenDigest, now, onChange: apply });
+  const codes = openSignInCodes({ store, owner, tokenDigest, now });
 
   function apply(stored: readonly StoredSignIn[]): void {
     const known = new Set(stored.map(({ digest }) => digest));
@@ -126,12 +126,8 @@ export function createAuthenticator({
     await signIns.remove(isEnded);
   }
 
-  function verifyProof(proof: Proof): boolean {
-    if ("token" in proof) return isToken(proof.token);
-    const digest = digestSecret(proof.code);
-    const expiry = codes.get(digest);
-    codes.delete(digest);
-    return expiry !== undefined && now() < expiry;
+  async function verifyProof(proof: Proof): Promise<boolean> {
+    return "token" in proof ? isToken(proof.token) : codes.take(digestSecret(proof.code));
   }
 
   async function createSignIn({ about = "", page = "none" }: SigningIn): Promise<string> {
@@ -210,16 +206,15 @@ export function createAuthenticator({
   return {
     stored: signIns,
 
-    issueSignInCode() {
+    async issueSignInCode() {
       const code = generateSecret();
       const expiresAt = now() + codeLifetimeMs;
-      // The oldest goes first: a program that asks without end must not fill the memory.
-      if (codes.size >= maxCodes) codes.delete(codes.keys().next().value ?? "");
-      codes.set(digestSecret(code), expiresAt);
+      await codes.add(digestSecret(code), expiresAt);
       return { code, expiresAt };
     },
 
-    signIn: async (proof, client = {}) => (verifyProof(proof) ? createSignIn(client) : undefined),
+    signIn: async (proof, client = {}) =>
+      (await verifyProof(proof)) ? createSignIn(client) : undefined,
     createSignIn,
 
     async bindPage(signIn, pageKey) {

@@ -154,7 +154,7 @@ test("unknown paths below /api and /v1 are reported to signed-in clients only", 
 test("[safety] a code is exchanged for a strict cookie that scripts cannot read", async () => {
   const authenticator = createAuthenticator({ token, store: createReferenceStore() });
   const { app } = makeApp({ authenticator });
-  const code = authenticator.issueSignInCode().code;
+  const code = (await authenticator.issueSignInCode()).code;
   const answer = await app.request("/api/login", login({ code }, { host: "127.0.0.1:8787" }));
   expect(answer.status).toBe(204);
   const cookie = answer.headers.get("set-cookie") ?? "";

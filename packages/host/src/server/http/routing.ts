@@ -22,6 +22,7 @@ import {
 import type { Authenticator } from "../auth/authenticator.ts";
 import type { Principal } from "../auth/principal.ts";
 import { type Passwords } from "../auth/password.ts";
+import type { SignInThrottle } from "../auth/shared-throttle.ts";
 import {
   type AnonymousConnections,
   createBodyBudget,
@@ -126,6 +127,8 @@ export interface AccessControlDeps {
   /** `guessable`: a short token chosen by a person, whose attempts are throttled. A long one needs no throttle. */
   readonly tokenStrength?: "strong" | "guessable";
   readonly attempts?: AttemptThrottle;
+  /** `attempts` unless given. */
+  readonly signInAttempts?: SignInThrottle;
   readonly slowLane?: SlowLane;
   readonly anonymousConnections?: AnonymousConnections;
   readonly bodyBudget?: BodyBudget;
@@ -138,7 +141,9 @@ export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly passwords: Passwords | undefined;
   readonly tokenStrength: "strong" | "guessable";
+  /** With a guessable token in requests. */
   readonly attempts: AttemptThrottle;
+  readonly signInAttempts: SignInThrottle;
   readonly slowLane: SlowLane;
   readonly anonymousConnections: AnonymousConnections | undefined;
   readonly bodyBudget: BodyBudget;
@@ -146,11 +151,13 @@ export interface AccessControl {
 }
 
 export function createAccessControl(deps: AccessControlDeps): AccessControl {
+  const attempts = deps.attempts ?? createAttemptThrottle();
   return {
     authenticator: deps.authenticator,
     passwords: deps.passwords,
     tokenStrength: deps.tokenStrength ?? "strong",
-    attempts: deps.attempts ?? createAttemptThrottle(),
+    attempts,
+    signInAttempts: deps.signInAttempts ?? attempts,
     slowLane: deps.slowLane ?? createSlowLane(),
     anonymousConnections: deps.anonymousConnections,
     bodyBudget: deps.bodyBudget ?? createBodyBudget(),

@@ -16,7 +16,7 @@ export interface SignInCookieScope {
 }
 
 export function signInRoutes(access: AccessControl, scope: SignInCookieScope): Route[] {
-  const { authenticator, attempts } = access;
+  const { authenticator, signInAttempts: attempts } = access;
   const cookiePath = { path: `${scope.basePath}/` };
   const cookie = {
     ...cookiePath,
@@ -58,7 +58,7 @@ export function signInRoutes(access: AccessControl, scope: SignInCookieScope): R
     const { pageKey, ...given } = proof.data;
     if (pageKey !== undefined && Object.keys(given).length === 0) return bindPage(c, pageKey);
     const address = access.addressOf(c);
-    const wait = attempts.take(address);
+    const wait = await attempts.take(address);
     if (wait > 0)
       return sendProblem(c, "too_many_requests", { retryAfter: Math.ceil(wait / 1000) });
     const page = pageKey === undefined ? pageOf(c) : { key: pageKey };
@@ -67,7 +67,7 @@ export function signInRoutes(access: AccessControl, scope: SignInCookieScope): R
     if (signedIn === "busy") return sendProblem(c, "too_many_requests");
     const { cookieValue } = signedIn;
     if (cookieValue === undefined) return sendProblem(c, "unauthorized", { detail: invalidProof });
-    attempts.reset(address);
+    await attempts.reset(address);
     setCookie(c, signInCookieName(c), cookieValue, cookie);
     return c.body(null, 204);
   }
