@@ -17,6 +17,7 @@ import { openGuidanceStore } from "./instructions/guidance-store.ts";
 import { estimateTokens } from "./models/token-counter.ts";
 import { createWebSearchTool } from "./tools/web-search.ts";
 import { createSystemPrompt } from "./system-prompt.ts";
+import { openWorkspaceTrust } from "./workspace-trust.ts";
 import { openWorkspaces } from "./workspace/workspaces.ts";
 
 let folder: string;
@@ -108,6 +109,7 @@ test("a session in a person's folder is told its path, and whether it is a git r
   const prompt = createSystemPrompt({
     home,
     workspaces: openWorkspaces({ home, roots: [folder] }, store),
+    trust: openWorkspaceTrust(store.register),
     persona: async () => "You are a pilot.",
     instructions: nothing,
     project: async () => "",

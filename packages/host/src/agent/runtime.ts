@@ -48,6 +48,7 @@ import type { SignIns } from "./mcp/sign-in/sign-ins.ts";
 import { createSessionTools } from "./session-tools.ts";
 import { mayReadMemory } from "./memory-access.ts";
 import { openProfiles, type Profiles } from "./profiles/profiles.ts";
+import { moveTrustFile, openWorkspaceTrust } from "./workspace-trust.ts";
 import { createSystemPrompt, type OwnTexts, type SystemPrompt } from "./system-prompt.ts";
 import { withoutDisabled } from "../ops/page-settings/disabled-tools.ts";
 import { searchTools, withWebSearch } from "./search/with-web-search.ts";
@@ -215,9 +216,11 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     rightsOfProfile: (owner, name) => rights.ofProfile(owner, name),
     tools: async () => (await listTools()).map(({ name }) => name),
   });
+  await moveTrustFile(home.value, store.register, deps.report);
   const prompt = createSystemPrompt({
     home: home.value,
     workspaces,
+    trust: openWorkspaceTrust(store.register),
     persona: async ({ owner, session }) => {
       const brief = await briefOf(store.reads, owner, session);
       if (brief?.profile !== undefined) return brief.profile.prompt;

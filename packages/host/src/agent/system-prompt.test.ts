@@ -26,6 +26,7 @@ import { modelsOf } from "../../test/support/providers/models.ts";
 import { newSession, valueOf } from "../../test/support/api-helpers.ts";
 import { openApi } from "../../test/support/api-rig.ts";
 import { createSystemPrompt } from "./system-prompt.ts";
+import { openWorkspaceTrust } from "./workspace-trust.ts";
 
 let folder: string;
 let home: string;
@@ -57,6 +58,7 @@ describe("the system prompt", () => {
     const prompt = createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      trust: openWorkspaceTrust(store.register),
       persona: personaOf(store),
       instructions: noInstructions,
       project: async () => "",
@@ -80,6 +82,7 @@ describe("the system prompt", () => {
     const prompt = createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      trust: openWorkspaceTrust(store.register),
       persona: personaOf(store),
       instructions: noInstructions,
       project: async () => "",
@@ -90,6 +93,7 @@ describe("the system prompt", () => {
     const again = createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      trust: openWorkspaceTrust(store.register),
       persona: personaOf(store),
       instructions: noInstructions,
       project: async () => "",
@@ -116,6 +120,7 @@ describe("the system prompt", () => {
     const state = await createSystemPrompt({
       home,
       workspaces: workspacesOf(store),
+      trust: openWorkspaceTrust(store.register),
       persona: personaOf(store),
       instructions: noInstructions,
       project: async () => "",

@@ -1,13 +1,12 @@
 import { join, resolve, sep } from "node:path";
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { lstat, open, realpath } from "node:fs/promises";
-import { z } from "zod";
-import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../util/atomic-file.ts";
+import { lstat, open } from "node:fs/promises";
 import type { OwnerId, SessionId } from "@holdfast/protocol";
 import { shortHash } from "@holdfast/engine";
 import { builtInPersonaText, describeSurroundings, earlierPersonaText } from "./guidance.ts";
 import { promptBlock } from "./prompt-blocks.ts";
+import { instructionsFile, type TrustDecision, type WorkspaceTrust } from "./workspace-trust.ts";
 import type { Workspaces } from "./workspace/workspaces.ts";
 
 /** A workspace's instructions to agents, and the hash of exactly that text. */
@@ -17,7 +16,6 @@ export interface Instructions {
   readonly hash: string;
 }
 
-const instructionsFile = "AGENTS.md";
 const maxBytes = 32 * 1024;
 
 /**
@@ -41,70 +39,10 @@ async function readInstructions(folder: string): Promise<Instructions | null> {
   }
 }
 
-export type TrustDecision = "trusted" | "refused";
-
-const decisions = z.array(
-  z.looseObject({
-    owner: z.string(),
-    folder: z.string(),
-    /** Of the text that was shown. */
-    hash: z.string(),
-    decision: z.enum(["trusted", "refused"]),
-    at: z.number(),
-  }),
-);
-type TrustRecord = z.infer<typeof decisions>[number];
-
-export interface TrustFile {
-  /** The newest decision for this folder; `null` if there is none. */
-  of(owner: OwnerId, folder: string): Promise<Pick<TrustRecord, "hash" | "decision"> | null>;
-  /** `busy`: another process is writing it. */
-  decide(
-    owner: OwnerId,
-    folder: string,
-    word: { readonly hash: string; readonly decision: TrustDecision },
-  ): Promise<"kept" | "busy">;
-}
-
-/**
- * Which instructions a person trusts: for each folder, the one text they have seen. A changed file is another text and
- * needs another decision.
- */
-function openTrustFile(home: string, now: () => number = Date.now): TrustFile {
-  const file = join(home, "trust.json");
-
-  async function read(): Promise<readonly TrustRecord[]> {
-    const text = await readTextOrEmpty(file);
-    return text === "" ? [] : decisions.parse(JSON.parse(text));
-  }
-
-  return {
-    async of(owner, folder) {
-      const place = await canonicalFolder(folder);
-      return (await read()).find((each) => each.owner === owner && each.folder === place) ?? null;
-    },
-    async decide(owner, folder, { hash, decision }) {
-      const place = await canonicalFolder(folder);
-      const done = await withFileLock(file, async () => {
-        const others = (await read()).filter(
-          (each) => each.owner !== owner || each.folder !== place,
-        );
-        const decided: TrustRecord = { owner, folder: place, hash, decision, at: now() };
-        await writeFileAtomically(file, `${JSON.stringify([...others, decided], null, 2)}\n`);
-      });
-      return done === "busy" ? "busy" : "kept";
-    },
-  };
-}
-
-/** Resolves links, so that a folder has one name. */
-async function canonicalFolder(folder: string): Promise<string> {
-  return realpath(folder).catch(() => folder);
-}
-
 export interface SystemPromptDeps {
   readonly home: string;
   readonly workspaces: Pick<Workspaces, "locate">;
+  readonly trust: WorkspaceTrust;
   /** Who the agent is in this session. */
   readonly persona: (whose: SessionRef) => Promise<string>;
   /** How to work on this host and with these tools, as blocks; none by default. */
@@ -170,7 +108,7 @@ export interface SystemPrompt {
   decide(
     whose: SessionRef,
     word: { readonly hash: string; readonly decision: TrustDecision },
-  ): Promise<"kept" | "changed" | "busy" | "not_found">;
+  ): Promise<"kept" | "changed" | "not_found">;
 }
 
 const noText: ChangingText = { signature: async () => "", text: async () => "" };
@@ -179,6 +117,7 @@ const noText: ChangingText = { signature: async () => "", text: async () => "" }
 export function createSystemPrompt({
   home,
   workspaces,
+  trust,
   persona,
   guidance = async () => [],
   instructions: ownInstructions,
@@ -188,8 +127,6 @@ export function createSystemPrompt({
   agents = noText,
   notes,
 }: SystemPromptDeps): SystemPrompt {
-  const trust = openTrustFile(home);
-
   async function workspace(whose: SessionRef): Promise<WorkspaceState | null> {
     const folder = await workspaces.locate(whose);
     if (folder === null) return null;
@@ -245,7 +182,8 @@ export function createSystemPrompt({
       const state = await workspace(whose);
       if (state === null) return "not_found";
       if (state.instructions?.hash !== word.hash) return "changed";
-      return trust.decide(whose.owner, state.folder, word);
+      await trust.decide(whose.owner, state.folder, word);
+      return "kept";
     },
   };
 }

@@ -35,6 +35,7 @@ import { unconfined } from "./open-confinement.ts";
 import { openSkills } from "../../src/agent/skills/skills.ts";
 import { createSpendLimits } from "../../src/ops/spending/spend-limits.ts";
 import { createSystemPrompt } from "../../src/agent/system-prompt.ts";
+import { openWorkspaceTrust } from "../../src/agent/workspace-trust.ts";
 import { createAuthenticator, type Authenticator } from "../../src/server/auth/authenticator.ts";
 import { openApiKeys } from "../../src/server/auth/api-keys.ts";
 import { createPasswords } from "../../src/server/auth/password.ts";
@@ -258,6 +259,7 @@ export function openApi(script: Script = [], options: ApiRigOptions = {}): ApiRi
     prompt: createSystemPrompt({
       home: ownHome,
       workspaces: toolset.workspaces,
+      trust: openWorkspaceTrust(store.register),
       persona: async () => (await personas.resolve(null)).text,
       instructions: noTexts,
       project: async () => "",

@@ -149,11 +149,16 @@ describe("the notes provider", () => {
   });
 });
 
-test("an owner of another home and an unknown one cannot be opened", async () => {
+test("a turn that another home's host completed can be remembered, and one of an unknown provider cannot", async () => {
   const memories = await openProviders("off");
   expect([memories.handle, memories.current()]).toEqual([null, null]);
   const { owner } = assertPresent((await openProviders("facts")).handle);
   expect((await memories.open(owner))?.owner).toEqual(owner);
-  expect(await memories.open({ ...owner, configuration: "other" })).toBeNull();
+  const ofLostHome = assertPresent(
+    await memories.open({ ...owner, configuration: "0123456789abcdef" }),
+  );
+  const someone = anOwner();
+  await ofLostHome.commit(aBatch(someone, "I prefer black coffee."), never);
+  expect(await recalled(ofLostHome, someone, "coffee")).toEqual(["I prefer black coffee"]);
   expect(await memories.open({ ...owner, provider: "other" })).toBeNull();
 });

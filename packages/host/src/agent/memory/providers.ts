@@ -1,5 +1,4 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { MemoryHandle, MemoryOwner, MemoryProviders } from "@holdfast/engine";
@@ -10,7 +9,6 @@ import { openFacts } from "./facts.ts";
 import type { FactStore } from "./fact-store.ts";
 import type { OpenVikingServer } from "./openviking/client.ts";
 import { loadModuleProvider } from "./module-provider.ts";
-import { readTextOrEmpty } from "../../util/atomic-file.ts";
 
 /** When sessions get what each of them keeps. */
 const builtInProviders = { facts: "when_it_fits", notes: "always" } as const;
@@ -58,9 +56,10 @@ export async function openMemoryProviders(
   home: string,
   { choice, openviking, facts }: MemoryChoice,
 ): Promise<ConfiguredMemory> {
-  const configuration = await homeId(home);
+  // Modules keep their files there.
+  await mkdir(join(home, "memory"), { recursive: true, mode: 0o700 });
   const handles = Object.entries(builtInProviders).map(([provider, use]) =>
-    openFacts(facts, { provider, configuration }, use),
+    openFacts(facts, { provider, configuration: "store" }, use),
   );
   if (openviking !== undefined) {
     const { openOpenViking } = await import("./openviking/provider.ts");
@@ -71,25 +70,17 @@ export async function openMemoryProviders(
     ? handles.at(-1)
     : handles.find(({ owner }) => owner.provider === choice);
   const handle = chosen ?? null;
+  // What the built-in ones remember is in the store. Earlier versions named the home that a turn was completed in, and
+  // its host may be gone: every other one can remember the turn as well.
   const findHandle = (wanted: MemoryOwner) =>
     handles.find(
       ({ owner }) =>
-        owner.provider === wanted.provider && owner.configuration === wanted.configuration,
+        owner.provider === wanted.provider &&
+        (owner.provider in builtInProviders || owner.configuration === wanted.configuration),
     ) ?? null;
   return { handle, current: () => handle?.owner ?? null, open: async (owner) => findHandle(owner) };
 }
 
 function isModule(choice: string): boolean {
   return /\.(?:ts|mts|js|mjs)$/u.test(choice);
-}
-
-/** Identifies this home's memory, wherever the home is moved. */
-async function homeId(home: string): Promise<string> {
-  const folder = join(home, "memory");
-  const file = join(folder, "id");
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const fresh = randomBytes(8).toString("hex");
-  // The first writer wins.
-  await writeFile(file, fresh, { flag: "wx", mode: 0o600 }).catch(() => undefined);
-  return (await readTextOrEmpty(file)).trim();
 }

@@ -24,6 +24,8 @@ export interface SkillStore {
   /** In the order of their paths. */
   decisions(owner: OwnerId, folder: string): Promise<readonly DecidedSkill[]>;
   decide(owner: OwnerId, folder: string, decided: DecidedSkill): Promise<void>;
+  /** As `decide`, if nothing has been decided yet about what is at this path. */
+  decideFirst(owner: OwnerId, folder: string, decided: DecidedSkill): Promise<void>;
 }
 
 const names = z.array(z.string());
@@ -39,10 +41,10 @@ const maxNames = 150;
 const maxDecisions = 60;
 const maxRowCharacters = 15_500;
 
-/** Agent profiles are decided about in the same way, under a name of their own. */
+/** Agent profiles and AGENTS.md are decided about in the same way, under names of their own. */
 export function openSkillStore(
   register: Register,
-  kind: "skills" | "agents" = "skills",
+  kind: "skills" | "agents" | "agents-md" = "skills",
 ): SkillStore {
   const offKey = `${kind}/off`;
   const keyOf = (folder: string): string =>
@@ -51,6 +53,23 @@ export function openSkillStore(
   async function decisions(owner: OwnerId, folder: string): Promise<readonly DecidedSkill[]> {
     const row = await register.read(owner, keyOf(folder));
     return row === null ? [] : (decided.safeParse(parseJson(row.value)).data?.skills ?? []);
+  }
+
+  function change(
+    owner: OwnerId,
+    folder: string,
+    choose: (known: readonly DecidedSkill[]) => DecidedSkill | null,
+  ): Promise<void> {
+    return changeRow(register, { owner, key: keyOf(folder) }, (value) => {
+      const known = value === null ? [] : (decided.safeParse(parseJson(value)).data?.skills ?? []);
+      const word = choose(known);
+      if (word === null) return null;
+      // The oldest decision goes first: its skill is asked about again, and nothing is trusted by that.
+      const skills = [...known.filter(({ path }) => path !== word.path), word].slice(-maxDecisions);
+      const encode = () => JSON.stringify({ folder, skills });
+      while (encode().length > maxRowCharacters && skills.length > 1) skills.shift();
+      return encode();
+    });
   }
 
   return {
@@ -67,19 +86,11 @@ export function openSkillStore(
       });
     },
     decisions,
-    async decide(owner, folder, word) {
-      await changeRow(register, { owner, key: keyOf(folder) }, (value) => {
-        const known =
-          value === null ? [] : (decided.safeParse(parseJson(value)).data?.skills ?? []);
-        // The oldest decision goes first: its skill is asked about again, and nothing is trusted by that.
-        const skills = [...known.filter(({ path }) => path !== word.path), word].slice(
-          -maxDecisions,
-        );
-        const encode = () => JSON.stringify({ folder, skills });
-        while (encode().length > maxRowCharacters && skills.length > 1) skills.shift();
-        return encode();
-      });
-    },
+    decide: (owner, folder, word) => change(owner, folder, () => word),
+    decideFirst: (owner, folder, word) =>
+      change(owner, folder, (known) =>
+        known.some(({ path }) => path === word.path) ? null : word,
+      ),
   };
 }
 

@@ -23,8 +23,6 @@ export function workspaceRoutes(deps: ApiDeps): Route[] {
         return show({ owner, params });
       case "changed":
         return problem("instructions_changed");
-      case "busy":
-        return problem("store_busy");
       case "not_found":
         return problem("session_not_found");
     }

@@ -171,7 +171,9 @@ function writeOldFiles(home: string): void {
   writeFileSync(join(home, "password"), `${hash}\n`, { mode: 0o600 });
 }
 
-const main = fileURLToPath(new URL("../../../test/support/move-secrets-main.ts", import.meta.url));
+const main = fileURLToPath(
+  new URL("../../../test/support/kill-while-moving-main.ts", import.meta.url),
+);
 
 test.each([
   ["before", 0],
@@ -183,7 +185,7 @@ test.each([
 ])("files of an earlier version are moved, also after kill -9 %s write %i", async (when, step) => {
   const home = makeHome();
   writeOldFiles(home);
-  const killed = spawnSync(process.execPath, [main, home, when, String(step)], {
+  const killed = spawnSync(process.execPath, [main, "secrets", home, when, String(step)], {
     encoding: "utf8",
   });
   expect([killed.signal, killed.stderr]).toEqual(["SIGKILL", ""]);
