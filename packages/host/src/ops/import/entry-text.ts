@@ -2,6 +2,11 @@ import type { ImportedEntry } from "./source.ts";
 
 /** What an entry says, for its id. Times are left out: programs restamp what they copy. */
 export function textForId(entry: ImportedEntry): string {
+  const said = saidIn(entry);
+  return "after" in entry && entry.after !== undefined ? `${entry.after} ${said}` : said;
+}
+
+function saidIn(entry: ImportedEntry): string {
   switch (entry.type) {
     case "message": {
       const { role, parts, proof } = entry;

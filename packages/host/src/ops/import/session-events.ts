@@ -4,6 +4,7 @@ import {
   type CallId,
   json,
   type Json,
+  type MessageId,
   type NewEvent,
   newEvent,
   type OwnerId,
@@ -52,7 +53,7 @@ export class EventMaker {
     for (const [index, part] of entry.parts.entries())
       parts.push(...(await this.#part(part, `${id} ${index}`)));
     const fitted = await this.#fit(parts);
-    const messageId = this.#derive("message", id);
+    const messageId = this.messageId(id);
     const isAdded = entry.proof.role === "added";
     const common = {
       messageId,
@@ -94,6 +95,10 @@ export class EventMaker {
   learn(id: NewEvent["id"], entry: ImportedMessage): void {
     for (const [index, part] of entry.parts.entries())
       if (part.type === "tool_call") this.#calls.set(part.call, this.#callId(`${id} ${index}`));
+  }
+
+  messageId(id: NewEvent["id"]): MessageId {
+    return this.#derive("message", id);
   }
 
   #callId(name: string): CallId {

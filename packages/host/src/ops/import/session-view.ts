@@ -27,12 +27,16 @@ interface Counted {
   readonly preview: string;
 }
 
+/** `session.created`. */
+const firstSeq = 1 as Seq;
+
 /** What is in view of a session while its entries are gone through, as cuts have to say it. */
 export class SessionView {
   ranges: readonly SeqRange[] = [];
   /** Of the entries that another session has. */
   shared: Counted = { messageCount: 0, preview: "" };
-  readonly #visible: VisibleEntry[] = [];
+  #visible: VisibleEntry[] = [];
+  readonly #all = new Map<Seq, VisibleEntry>();
   #start = 0 as Seq;
 
   /** Its own log begins behind this. */
@@ -43,7 +47,9 @@ export class SessionView {
 
   show(seq: Seq, entry: ImportedEntry, preview: string): void {
     const isMessage = entry.type === "message" && entry.role !== "tool";
-    this.#visible.push({ seq, isMessage, preview });
+    const shown = { seq, isMessage, preview };
+    this.#visible.push(shown);
+    this.#all.set(seq, shown);
   }
 
   has(seq: Seq | undefined): boolean {
@@ -55,6 +61,20 @@ export class SessionView {
     while ((this.#visible.at(-1)?.seq ?? -1) >= first) this.#visible.pop();
     const keep = this.#visible.at(-1)?.seq ?? this.#start;
     this.ranges = [...clipRanges(this.ranges, keep), { from: (at + 1) as Seq, to: null }];
+    return this.ranges;
+  }
+
+  /** Shows these entries and what follows the event `at`. */
+  showOnly(seqs: readonly Seq[], at: Seq): readonly SeqRange[] {
+    this.#visible = seqs.flatMap((seq) => this.#all.get(seq) ?? []);
+    const ranges: SeqRange[] = [{ from: firstSeq, to: firstSeq }];
+    for (const seq of seqs) {
+      const last = ranges.at(-1);
+      if (last !== undefined && last.to === seq - 1)
+        ranges[ranges.length - 1] = { ...last, to: seq };
+      else ranges.push({ from: seq, to: seq });
+    }
+    this.ranges = [...ranges, { from: (at + 1) as Seq, to: null }];
     return this.ranges;
   }
 

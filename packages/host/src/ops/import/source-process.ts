@@ -1,6 +1,10 @@
 import { importKinds, type ImportSourceName, importSources } from "@holdfast/protocol";
 import { z } from "zod";
 
+import { readChatGptExport } from "./chatgpt/read-export.ts";
+import { readClaudeExport } from "./claude/read-export.ts";
+import { readClaudeCode } from "./claude-code/read-projects.ts";
+import { readCodexSessions } from "./codex/read-sessions.ts";
 import { readHermesHome } from "./hermes/read-home.ts";
 import type { ImportedPart, ImportItem } from "./source.ts";
 
@@ -25,15 +29,11 @@ const readers: Readonly<
   Record<ImportSourceName, (request: SourceRequest) => AsyncIterable<ImportItem>>
 > = {
   hermes: readHermesHome,
-  chatgpt: refuse,
-  claude: refuse,
-  "claude-code": refuse,
-  codex: refuse,
+  chatgpt: readChatGptExport,
+  claude: readClaudeExport,
+  "claude-code": readClaudeCode,
+  codex: readCodexSessions,
 };
-
-function refuse({ source }: SourceRequest): never {
-  throw new Error(`Data of ${source} cannot be read yet.`);
-}
 
 /** How much is read ahead of the host, by the lengths of the texts. */
 const batchLength = 512 * 1024;

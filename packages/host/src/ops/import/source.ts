@@ -67,6 +67,8 @@ export interface ImportedSession {
   /** A chat that goes on in this session. */
   readonly chat?: ImportedChat;
   readonly entries: readonly ImportedEntry[];
+  /** With versions: the entry that what is in view ends with; otherwise the last one. */
+  readonly shown?: number;
   /** What was known, guessed or damaged about it. */
   readonly outcome: "taken" | "merged" | "recovered";
   readonly remarks: readonly Remark[];
@@ -88,7 +90,15 @@ export type ImportedEntry =
   | ImportedSummary
   | ImportedUsage;
 
-export interface ImportedMessage {
+/**
+ * What an entry follows, by its position; -1 is the beginning, and absent is the entry before. Messages of a person that
+ * follow the same entry are versions of one turn. All entries of a session with versions say what they follow.
+ */
+export interface PlacedEntry {
+  readonly after?: number;
+}
+
+export interface ImportedMessage extends PlacedEntry {
   readonly type: "message";
   readonly role: "user" | "assistant" | "tool";
   readonly at: number;
@@ -99,7 +109,7 @@ export interface ImportedMessage {
 }
 
 /** A line that no model is given: a notice of the other program, or its system text. */
-export interface ImportedNotice {
+export interface ImportedNotice extends PlacedEntry {
   readonly type: "notice";
   readonly noticeKind: string;
   readonly at: number;
@@ -115,7 +125,7 @@ export interface ImportedUndo {
 }
 
 /** Stands for the entries from one position to another, for the model only. */
-export interface ImportedSummary {
+export interface ImportedSummary extends PlacedEntry {
   readonly type: "summary";
   readonly from: number;
   readonly to: number;
@@ -179,6 +189,8 @@ export interface ImportedProject {
   readonly text: string;
   /** The key of its persona. */
   readonly persona: string | null;
+  /** Texts that its sessions start with. */
+  readonly files?: readonly { readonly name: string; readonly text: string }[];
 }
 
 export interface ImportedPersona {

@@ -4,6 +4,7 @@ import { newEvent, type SessionId } from "@holdfast/protocol";
 import { openKeptBlobs } from "../../agent/instructions/kept-blobs.ts";
 import { chatAddressing } from "../../gateway/lanes.ts";
 import { type DeriveId, deriveIdsFor } from "./derive-id.ts";
+import { shownEntries } from "./entry-tree.ts";
 import { isVisible } from "./proof.ts";
 import type { ProvenText, ReportItem } from "./report.ts";
 import type { ImportedSession, Proof, Remark, TakenItem } from "./source.ts";
@@ -232,21 +233,28 @@ interface Shown {
 }
 
 function shownOf(
-  { entries }: ImportedSession,
+  item: ImportedSession,
   { seqs, stored, ranges }: Extract<WrittenSession, { status: "written" }>,
 ): Shown[] {
+  const { entries } = item;
   const shown: Shown[] = [];
   const undone = new Set<number>();
-  for (const [index, entry] of entries.entries())
+  const inView = shownEntries(item);
+  for (const [index, entry] of entries.entries()) {
     if (entry.type === "undo") for (let at = entry.from; at < index; at += 1) undone.add(at);
+    if (inView?.has(index) === false) undone.add(index);
+  }
   for (const [index, entry] of entries.entries()) {
     if (entry.type !== "message" && entry.type !== "notice") continue;
     if (entry.proof.role === "added") continue;
     const seq = seqs[index];
     const text = seq === undefined ? undefined : stored?.texts.get(seq);
     const isHidden = undone.has(index);
+    // Somebody who went on here may have chosen another version.
+    const isElsewhere = inView !== null && stored?.isChangedHere === true;
     const isThere =
-      text !== undefined && (isHidden || (seq !== undefined && isVisible(ranges, seq)));
+      text !== undefined &&
+      (isHidden || isElsewhere || (seq !== undefined && isVisible(ranges, seq)));
     const isSameRole = text?.role === entry.proof.role;
     shown.push({
       seq: seq ?? -1,

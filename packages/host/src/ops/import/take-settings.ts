@@ -1,6 +1,7 @@
 import { StoreFailure } from "@holdfast/engine";
-import { newEvent, type SessionId } from "@holdfast/protocol";
+import { maxProjectCharacters, newEvent, type SessionId } from "@holdfast/protocol";
 
+import { openProjectFiles } from "../../agent/instructions/project-files.ts";
 import { openProjectStore } from "../../agent/instructions/project-store.ts";
 import { isTimeZone } from "../../automation/schedules/occurrences.ts";
 import { cronProblem } from "../../automation/schedules/recurrences.ts";
@@ -62,14 +63,36 @@ export class SettingsTaker {
     const added = await this.#projects.add(owner, {
       id,
       name: name.slice(0, maxTitleLength),
-      text,
+      text: text.slice(0, maxProjectCharacters).toWellFormed(),
       persona,
     });
     if (added === "name_taken" || added === "too_many")
       return { outcome: "skipped", reason: added };
     this.#projectNames.set(item.name, added.name);
     await this.#markTaken("project", item.key);
-    return { outcome: "taken" };
+    return { outcome: "taken", ...(await this.#leftOut(item, id)) };
+  }
+
+  /** Gives the project its texts. What it can't have is kept, and named. */
+  async #leftOut({ name, text, files = [] }: ImportedProject, project: string) {
+    const { log, owner } = this.#context.deps;
+    const store = openProjectFiles(log.store);
+    const remarks: NonNullable<Answer["remarks"]> = [];
+    const leave = async (what: string, content: string): Promise<void> => {
+      const about = { code: "not_supported", outcome: "skipped", path: name } as const;
+      remarks.push({ ...about, text: what, ...(await this.#keepText(content)) });
+    };
+    if (text.length > maxProjectCharacters)
+      await leave(`Only the beginning of its instructions was taken.`, text);
+    for (const [index, { name: file, text: content }] of files.entries()) {
+      const put = await log.store.putBlob(owner, Buffer.from(content), "text/plain");
+      if (put.status === "failed") throw new StoreFailure(put.code, put.message);
+      const now = (await log.store.now()) + index;
+      const about = { name: file, blobId: put.id, replace: "nothing", now } as const;
+      const added = await store.add(owner, project, about);
+      if (typeof added === "string") await leave(`${file} was not taken (${added}).`, content);
+    }
+    return remarks.length === 0 ? {} : { remarks };
   }
 
   async persona(item: ImportedPersona): Promise<Answer> {

@@ -12,6 +12,8 @@ import {
 } from "@holdfast/protocol";
 
 import { type DeriveId, digestOf } from "./derive-id.ts";
+import { EntryEvents } from "./entry-events.ts";
+import { EntryTree } from "./entry-tree.ts";
 import { readStoredLog, type StoredLog } from "./proof.ts";
 import { EventMaker } from "./session-events.ts";
 import { textForId } from "./entry-text.ts";
@@ -90,7 +92,8 @@ class SessionWriter {
   #batchLength = 0;
   #head = zero;
   readonly #view = new SessionView();
-  #epoch = 0;
+  readonly #tree: EntryTree | null;
+  readonly #events: EntryEvents;
   #origin: SessionOrigin | null = null;
   /** `new`: the first commit creates it. */
   #state: "new" | "stored" = "new";
@@ -108,6 +111,15 @@ class SessionWriter {
     this.#maker = new EventMaker(deps.log, deps.owner, (kind, ...names) =>
       deps.derive(kind, session.key, ...names),
     );
+    this.#tree = EntryTree.of(session);
+    this.#events = new EntryEvents({
+      maker: this.#maker,
+      view: this.#view,
+      derive: deps.derive,
+      seqs: this.#seqs,
+      tree: this.#tree,
+      key: session.key,
+    });
   }
 
   async write(): Promise<WrittenSession | "moved"> {
@@ -184,7 +196,7 @@ class SessionWriter {
     let digest = digestOf("import", this.#deps.source, this.#deps.owner, this.#session.key);
     let isStored = before !== null;
     let last = this.#origin?.seq ?? zero;
-    for (const entry of entries) {
+    for (const [index, entry] of entries.entries()) {
       if (entry.type === "usage") {
         this.#seqs.push(zero);
         continue;
@@ -193,24 +205,28 @@ class SessionWriter {
       const id = idFromBytes("event", next);
       const seq = isStored ? before?.seqs.get(id) : undefined;
       if (seq !== undefined) {
-        this.#learn(entry, id, seq);
+        this.#events.learnTurns(index, id, seq);
+        this.#seqs.push(seq);
+        this.#events.learn(entry, id, seq);
+        this.#events.said(index, id);
         last = seq;
         this.#known += 1;
       } else {
         if (isStored && before !== null) {
-          const cut = await this.#continueFrom(before, last, digest);
+          const cut = this.#continueFrom(before, last, digest) ?? this.#returnTo(row);
           if (cut !== undefined) return cut;
         }
         isStored = false;
-        const sent = await this.#append(entry, id);
+        const sent = await this.#append(entry, { id, index });
         if (sent !== undefined) return sent;
       }
       digest = next;
     }
     if (isStored && before !== null) {
-      const cut = await this.#continueFrom(before, last, digest);
+      const cut = this.#continueFrom(before, last, digest);
       if (cut !== undefined) return cut;
     }
+    this.#showInTheEnd(isStored ? row : null);
     const { derive } = this.#deps;
     for (const event of usageEvents(this.#session, before?.used, derive)) this.#push(event);
     this.#pushChange(before);
@@ -218,11 +234,7 @@ class SessionWriter {
   }
 
   /** Nothing more of the source is stored behind `last`. What is stored there is another continuation. */
-  async #continueFrom(
-    before: StoredLog,
-    last: Seq,
-    digest: Buffer,
-  ): Promise<WrittenSession | undefined> {
+  #continueFrom(before: StoredLog, last: Seq, digest: Buffer): WrittenSession | undefined {
     if (before.lastImported <= last) return undefined;
     const id = this.#deps.derive("event", this.#session.key, "diverged", digest.toString("hex"));
     const cutBefore = before.seqs.get(id);
@@ -234,80 +246,60 @@ class SessionWriter {
     return undefined;
   }
 
-  #learn(entry: ImportedEntry, id: EventId, seq: Seq): void {
-    this.#seqs.push(seq);
-    if (entry.type === "message") {
-      this.#maker.learn(id, entry);
-      const preview = entry.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-      this.#view.show(seq, entry, preview.join("\n").slice(0, 500));
-    } else if (entry.type === "notice") this.#view.show(seq, entry, "");
-    else if (entry.type === "undo") this.#view.hide(this.#seqs[entry.from] ?? seq, seq);
-    else if (entry.type === "summary") this.#epoch += 1;
+  /** More versions follow: they are said where the earlier ones ended, whatever was shown in the end. */
+  #returnTo(row: SessionRow | null): WrittenSession | undefined {
+    const tip = this.#tree?.tip;
+    if (tip === undefined || row === null) return undefined;
+    if (this.#isChangedHere) return this.#skipped("changed_here");
+    if (!this.#events.endsWith(row.ranges, tip)) this.#show(tip, row);
+    return undefined;
   }
 
-  async #append(entry: ImportedEntry, id: EventId): Promise<WrittenSession | "moved" | undefined> {
-    const seq = (this.#head + 1) as Seq;
+  /** `row`: nothing was written. */
+  #showInTheEnd(row: SessionRow | null): void {
+    const last = this.#tree?.shown;
+    if (last === undefined || this.#isChangedHere) return;
+    const isInView =
+      row === null ? this.#tree?.tip === last : this.#events.endsWith(row.ranges, last);
+    if (isInView) return;
+    this.#written += 1;
+    this.#show(last, row);
+  }
+
+  #show(last: number, row: SessionRow | null): void {
+    const { ranges, messageCount, preview } = row ?? {
+      ranges: this.#view.ranges,
+      ...this.#view.counts(),
+    };
+    const before = { ranges: [...ranges], messageCount, preview };
+    this.#push(this.#events.showInstead(last, { head: this.#head, before }));
+  }
+
+  async #append(
+    entry: ImportedEntry,
+    { id, index }: { readonly id: EventId; readonly index: number },
+  ): Promise<WrittenSession | "moved" | undefined> {
     if (this.#isChangedHere && entry.type === "undo") return this.#skipped("changed_here");
     if (this.#deps.mode === "dry") {
-      this.#seqs.push(seq);
-      this.#head = seq;
+      this.#head = (this.#head + 1) as Seq;
+      this.#seqs.push(this.#head);
+      this.#events.said(index, id);
       this.#written += 1;
       return undefined;
     }
-    const event = await this.#eventOf(entry, id, seq);
+    for (const event of this.#events.turnsTo(index, id, this.#head)) this.#push(event);
+    const seq = (this.#head + 1) as Seq;
+    const isChangedHere = this.#isChangedHere;
+    const event = await this.#events.make(entry, { id, seq, isChangedHere });
     if (event === null) return undefined;
     this.#seqs.push(seq);
+    this.#events.said(index, id);
     this.#written += 1;
     this.#push(event);
+    // What shows a version and the version itself are one commit.
     const isFull =
       this.#batch.length >= eventsPerCommit || this.#batchLength >= charactersPerCommit;
     return isFull ? this.#flush("more") : undefined;
-  }
-
-  async #eventOf(entry: ImportedEntry, id: EventId, seq: Seq): Promise<NewEvent | null> {
-    switch (entry.type) {
-      case "message": {
-        const { event, preview } = await this.#maker.message(id, entry);
-        this.#view.show(seq, entry, preview);
-        return event;
-      }
-      case "notice":
-        this.#view.show(seq, entry, "");
-        return this.#maker.notice(id, entry);
-      case "undo": {
-        const view = { ranges: [...this.#view.ranges], ...this.#view.counts() };
-        const ranges = [...this.#view.hide(this.#seqs[entry.from] ?? seq, seq)];
-        const { reason } = entry;
-        return newEvent(id, "history.cut", {
-          reason,
-          ranges,
-          ...this.#view.counts(),
-          before: view,
-        });
-      }
-      case "summary": {
-        const from = this.#seqs[entry.from];
-        const to = this.#seqs[entry.to];
-        const isInView = this.#view.has(from) && this.#view.has(to) && !this.#isChangedHere;
-        // What it stands for was taken back: then it stands for nothing.
-        if (from === undefined || to === undefined || !isInView) {
-          return newEvent(id, "notice.added", {
-            noticeId: this.#deps.derive("notice", id),
-            kind: "old_summary",
-            text: entry.text.slice(0, maxSummaryLength),
-          });
-        }
-        this.#epoch += 1;
-        return newEvent(id, "context.compacted", {
-          epoch: this.#epoch,
-          covers: { from, to },
-          summary: entry.text.slice(0, maxSummaryLength),
-          taint: [{ kind: "import" }],
-        });
-      }
-      case "usage":
-        return null;
-    }
   }
 
   #push(event: NewEvent): void {
@@ -390,5 +382,3 @@ class SessionWriter {
     return this.#commit([finished]);
   }
 }
-
-const maxSummaryLength = 200_000;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createLog, type Store } from "@holdfast/engine";
-import { type ImportKind, ownerId } from "@holdfast/protocol";
+import { type ImportKind, type ImportSourceName, ownerId } from "@holdfast/protocol";
 
 import { openPersonaStore } from "../../../src/agent/instructions/persona-store.ts";
 import { openAddedServers } from "../../../src/agent/mcp/added-servers.ts";
@@ -15,6 +15,7 @@ import { readFileSync } from "node:fs";
 export const owner = ownerId.parse("owner");
 
 export interface ImportOptions {
+  readonly source?: ImportSourceName;
   readonly mode?: "write" | "dry";
   readonly secrets?: "taken" | "left";
   readonly only?: readonly ImportKind[];
@@ -41,18 +42,18 @@ export type Taker = Awaited<ReturnType<typeof openTaker>>;
 
 let count = 0;
 
-/** Imports a hermes home, through the process that reads it. */
+/** Imports the data of another program, through the process that reads it. */
 export async function importInto(
   taker: Taker,
   path: string,
-  { mode = "write", secrets = "left", only = [], profile }: ImportOptions = {},
+  { source = "hermes", mode = "write", secrets = "left", only = [], profile }: ImportOptions = {},
 ): Promise<
   FinishedImport & { readonly items: readonly ReportItem[]; readonly report: StoredReport | null }
 > {
   count += 1;
   const { signal } = new AbortController();
   const scratch = join(taker.home, "imports", `.${count}`);
-  const about = { source: "hermes", path, scratch, secrets, now: 1 } as const;
+  const about = { source, path, scratch, secrets, now: 1 } as const;
   const request = { ...about, only: [...only] };
   const finished = await runImport(
     { ...taker, mode },

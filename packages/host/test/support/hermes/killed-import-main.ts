@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import type { Store } from "@holdfast/engine";
+import { importSources } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
+import { z } from "zod";
 
 import { importInto, openTaker } from "./import-into.ts";
 
 // Imports a home, and dies at the given write to the store: with an even number behind it, with an odd one before.
-const [home = "", path = "", last = "0"] = process.argv.slice(2);
+const [home = "", path = "", last = "0", source = "hermes"] = process.argv.slice(2);
 const store = await openSqliteStore({ file: join(home, "holdfast.db") });
 let writes = 0;
 
@@ -39,6 +41,8 @@ const dying: Store = {
   now: () => store.now(),
   close: () => store.close(),
 };
-const { failure } = await importInto(await openTaker(home, dying), path);
+const { failure } = await importInto(await openTaker(home, dying), path, {
+  source: z.enum(importSources).parse(source),
+});
 await store.close();
 process.exitCode = failure === null ? 0 : 1;

@@ -1,5 +1,5 @@
 import type { HermesDatabase } from "./database.ts";
-import type { Report } from "./folder.ts";
+import type { Report } from "../reading/folder.ts";
 import type { RunJournal } from "./journal.ts";
 import { mergeMessages } from "./merge.ts";
 import type { Message } from "./message.ts";

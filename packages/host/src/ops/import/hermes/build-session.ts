@@ -9,8 +9,10 @@ import type {
 } from "../source.ts";
 import type { Assembled, Line } from "./assemble.ts";
 import type { Conversation } from "./conversations.ts";
-import type { Report } from "./folder.ts";
-import { comparable, type Message, sha256 } from "./message.ts";
+import type { Report } from "../reading/folder.ts";
+import { mediaTypeOf } from "../reading/media-type.ts";
+import { sha256 } from "../transcript/entries.ts";
+import { comparable, type Message } from "./message.ts";
 import type { PageFolder } from "./page-files.ts";
 
 /** What branches of a session are compared with: its visible messages and their places among its entries. */
@@ -278,24 +280,6 @@ function count(value: number | null | undefined): number {
 
 function micros(dollars: number | null | undefined): number {
   return count(dollars == null ? null : dollars * 1_000_000);
-}
-
-const mediaTypes: Readonly<Record<string, string>> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-  pdf: "application/pdf",
-  txt: "text/plain",
-  md: "text/markdown",
-  json: "application/json",
-  csv: "text/csv",
-};
-
-function mediaTypeOf(name: string): string {
-  const ending = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
-  return mediaTypes[ending] ?? "application/octet-stream";
 }
 
 export type SessionFacts = Pick<

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import type { ImportedChat } from "../source.ts";
 import type { HermesDatabase } from "./database.ts";
-import { parseJson, record, text } from "./json.ts";
+import { parseJson, record, text } from "../reading/json.ts";
 
 /** The chats that go on in a session, by its id. */
 export function readChats(

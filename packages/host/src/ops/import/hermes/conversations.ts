@@ -1,5 +1,5 @@
 import type { StoredSession } from "./database.ts";
-import type { Report } from "./folder.ts";
+import type { Report } from "../reading/folder.ts";
 import type { Sidecar } from "./sidecar.ts";
 
 /** The sessions of one conversation, oldest first, and the conversation it came from. */

@@ -11,7 +11,7 @@ import {
   rowContent,
   toMilliseconds,
 } from "./message.ts";
-import { flag, number, parseJson, record, text } from "./json.ts";
+import { flag, number, parseJson, record, text } from "../reading/json.ts";
 
 const sessionRow = z.object({
   id: z.string(),

@@ -2,8 +2,8 @@ import { z } from "zod";
 
 import type { Conversation } from "./conversations.ts";
 import type { HermesDatabase } from "./database.ts";
-import type { Report } from "./folder.ts";
-import { text } from "./json.ts";
+import type { Report } from "../reading/folder.ts";
+import { text } from "../reading/json.ts";
 import type { PageFolder } from "./page-files.ts";
 import type { Sidecar } from "./sidecar.ts";
 

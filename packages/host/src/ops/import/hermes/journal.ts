@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { flag, list, number, parseJson, record, text } from "./json.ts";
+import { flag, list, number, parseJson, record, text } from "../reading/json.ts";
 import {
   attachmentName,
   type Call,

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { z } from "zod";
 
-import { flag, list, number, parseJson, text } from "./json.ts";
+import { sha256 } from "../transcript/entries.ts";
+import { flag, list, number, parseJson, text } from "../reading/json.ts";
 
 export type Role = "user" | "assistant" | "tool" | "system";
 
@@ -293,10 +293,6 @@ export function splitSummary(content: string): { readonly summary: string; reado
     summary: content.slice(Math.max(0, start), end.index + end[0].length).trimEnd(),
     own: [before, after.trim() === "" ? "" : after].filter((part) => part !== "").join("\n"),
   };
-}
-
-export function sha256(content: string): string {
-  return createHash("sha256").update(content).digest("hex");
 }
 
 /** The page puts the session's folder before what it sends. */

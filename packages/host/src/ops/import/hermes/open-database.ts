@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 import { copyDatabase } from "./copy-database.ts";
 import { HermesDatabase } from "./database.ts";
-import type { Report, SourceFolder } from "./folder.ts";
+import type { Report, SourceFolder } from "../reading/folder.ts";
 
 const maxKeptDatabase = 16 * 1024 * 1024;
 

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { z } from "zod";
 
-import { list, parseJson, parseTornJson, text } from "./json.ts";
-import type { Report, SourceFolder } from "./folder.ts";
+import { list, parseJson, parseTornJson, text } from "../reading/json.ts";
+import type { Report, SourceFolder } from "../reading/folder.ts";
 import { readRunJournal, readTurnJournal, type RunJournal, type SubmittedTurn } from "./journal.ts";
 import { type Message, readPageMessage } from "./message.ts";
 import { readSidecar, type Sidecar } from "./sidecar.ts";

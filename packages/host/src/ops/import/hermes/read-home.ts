@@ -13,7 +13,7 @@ import { buildEntries, factsOf, type OriginMessage } from "./build-session.ts";
 import { readChats } from "./chats.ts";
 import { type Conversation, findConversations, isArchived, lastActivity } from "./conversations.ts";
 import type { HermesDatabase, StoredSession } from "./database.ts";
-import { type Report, SourceFolder } from "./folder.ts";
+import { type Report, SourceFolder } from "../reading/folder.ts";
 import { reportDeleted, reportGhost, reportIndex, reportTables } from "./home-findings.ts";
 import { openDatabase } from "./open-database.ts";
 import { isMadeByPage, PageFolder, readTranscript } from "./page-files.ts";

@@ -1,5 +1,5 @@
 import type { HermesDatabase, StoredMessage } from "./database.ts";
-import type { Report } from "./folder.ts";
+import type { Report } from "../reading/folder.ts";
 
 /** The rows of one session, in their order. What can't be read is reported with its bytes. */
 export function readSegment(

@@ -1,4 +1,4 @@
-import type { Report } from "./folder.ts";
+import type { Report } from "../reading/folder.ts";
 import { missingFrom, partialOf, type RunJournal, type SubmittedTurn } from "./journal.ts";
 import { comparable, type Message, newMessage } from "./message.ts";
 import type { Sidecar } from "./sidecar.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 import type { ImportItem, ImportedMcpServer } from "../source.ts";
-import type { Report, SourceFolder } from "./folder.ts";
-import { list, parseJson, record, text } from "./json.ts";
+import type { Report, SourceFolder } from "../reading/folder.ts";
+import { list, parseJson, record, text } from "../reading/json.ts";
 
 /** A profile's own part of a home: all but its conversations. */
 export interface ProfilePlace {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-import { flag, list, number, text } from "./json.ts";
+import { flag, list, number, text } from "../reading/json.ts";
 import { attachmentName, type Message, readPageMessage, toMilliseconds } from "./message.ts";
 
 const sidecarSchema = z.object({

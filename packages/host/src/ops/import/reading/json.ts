@@ -7,6 +7,11 @@ export const flag = z.union([z.boolean(), z.number()]).nullish().catch(null).tra
 export const list = z.array(z.unknown()).catch([]);
 export const record = z.record(z.string(), z.unknown()).catch({});
 
+/** Of a value that should be a text; a number will do. */
+export function textIn(value: unknown): string {
+  return typeof value === "string" ? value : typeof value === "number" ? `${value}` : "";
+}
+
 export function parseJson(source: string): unknown {
   try {
     return JSON.parse(source);
