@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 
 import { launchReader } from "../../sandbox/launch.ts";
 import type { ImportItem, ImportSource } from "./source.ts";
-import type { SourceMessage, SourceRequest } from "./source-process.ts";
+import type { SourceRequest } from "./readers.ts";
+import type { SourceMessage } from "./source-process.ts";
 
 /** The process of a source ended before it was done. */
 export class SourceFailed extends Error {

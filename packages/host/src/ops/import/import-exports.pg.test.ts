@@ -218,7 +218,7 @@ describe.each(databases)("an import of exports on $name", (factory) => {
     ]);
     const session = sessionId.parse(item?.session);
     const [turn] = (await listAlternatives(store.reads, owner, session)) ?? [];
-    expect(turn?.map(({ text: said, answer }) => [said, answer])).toEqual([
+    expect(turn?.map(({ text, answer }) => [text, answer])).toEqual([
       ["Why?", "Density."],
       ["Why?", "Archimedes."],
     ]);

@@ -1,39 +1,10 @@
-import { importKinds, type ImportSourceName, importSources } from "@holdfast/protocol";
-import { z } from "zod";
-
-import { readChatGptExport } from "./chatgpt/read-export.ts";
-import { readClaudeExport } from "./claude/read-export.ts";
-import { readClaudeCode } from "./claude-code/read-projects.ts";
-import { readCodexSessions } from "./codex/read-sessions.ts";
-import { readHermesHome } from "./hermes/read-home.ts";
+import { readers, sourceRequest } from "./readers.ts";
 import type { ImportedPart, ImportItem } from "./source.ts";
-
-/** What the process should read. */
-export const sourceRequest = z.object({
-  source: z.enum(importSources),
-  path: z.string(),
-  scratch: z.string(),
-  only: z.array(z.enum(importKinds)),
-  profile: z.string().optional(),
-  secrets: z.enum(["taken", "left"]),
-  now: z.number(),
-});
-export type SourceRequest = z.infer<typeof sourceRequest>;
 
 export type SourceMessage =
   | { readonly kind: "items"; readonly items: readonly ImportItem[] }
   | { readonly kind: "end" }
   | { readonly kind: "failed"; readonly message: string };
-
-const readers: Readonly<
-  Record<ImportSourceName, (request: SourceRequest) => AsyncIterable<ImportItem>>
-> = {
-  hermes: readHermesHome,
-  chatgpt: readChatGptExport,
-  claude: readClaudeExport,
-  "claude-code": readClaudeCode,
-  codex: readCodexSessions,
-};
 
 /** How much is read ahead of the host, by the lengths of the texts. */
 const batchLength = 512 * 1024;

@@ -1,4 +1,12 @@
-import type { ToolOutcome } from "@holdfast/protocol";
+import type { ImportKind, ToolOutcome } from "@holdfast/protocol";
+
+/** What a source is asked for. */
+export interface ReadOptions {
+  readonly path: string;
+  /** Everything, if it names nothing. */
+  readonly only: readonly ImportKind[];
+  readonly now: number;
+}
 
 /**
  * What an import reads: one person's data of another program. A source knows that program's files and nothing of this

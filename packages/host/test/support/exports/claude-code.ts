@@ -11,7 +11,6 @@ export class ClaudeCodeFile {
   constructor(session: string, copied: readonly Line[] = []) {
     this.#session = session;
     this.lines.push(...copied.map((line) => ({ ...line, sessionId: session })));
-    this.#last = String(copied.at(-1)?.["uuid"] ?? "") || null;
   }
 
   add(uuid: string, fields: Line): this {

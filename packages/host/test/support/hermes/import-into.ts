@@ -6,6 +6,7 @@ import { openPersonaStore } from "../../../src/agent/instructions/persona-store.
 import { openAddedServers } from "../../../src/agent/mcp/added-servers.ts";
 import { openFactStore } from "../../../src/agent/memory/fact-store.ts";
 import { childSource } from "../../../src/ops/import/child-source.ts";
+import { readers } from "../../../src/ops/import/readers.ts";
 import { parseReport, type ReportItem, type StoredReport } from "../../../src/ops/import/report.ts";
 import { type FinishedImport, runImport } from "../../../src/ops/import/run-import.ts";
 import { openSecrets } from "../../../src/ops/secrets/secrets.ts";
@@ -15,6 +16,8 @@ import { readFileSync } from "node:fs";
 export const owner = ownerId.parse("owner");
 
 export interface ImportOptions {
+  /** Without a process of its own: faster. */
+  readonly where?: "child" | "here";
   readonly source?: ImportSourceName;
   readonly mode?: "write" | "dry";
   readonly secrets?: "taken" | "left";
@@ -46,7 +49,14 @@ let count = 0;
 export async function importInto(
   taker: Taker,
   path: string,
-  { source = "hermes", mode = "write", secrets = "left", only = [], profile }: ImportOptions = {},
+  {
+    source = "hermes",
+    where = "child",
+    mode = "write",
+    secrets = "left",
+    only = [],
+    profile,
+  }: ImportOptions = {},
 ): Promise<
   FinishedImport & { readonly items: readonly ReportItem[]; readonly report: StoredReport | null }
 > {
@@ -54,12 +64,16 @@ export async function importInto(
   const { signal } = new AbortController();
   const scratch = join(taker.home, "imports", `.${count}`);
   const about = { source, path, scratch, secrets, now: 1 } as const;
-  const request = { ...about, only: [...only] };
+  const request = { ...about, only: [...only], ...(profile !== undefined && { profile }) };
+  const items =
+    where === "child"
+      ? childSource(request, signal)
+      : { name: source, items: () => readers[source](request) };
   const finished = await runImport(
     { ...taker, mode },
     {
       id: `import-${count}`,
-      source: childSource({ ...request, ...(profile !== undefined && { profile }) }, signal),
+      source: items,
       path,
       folder: join(taker.home, "imports"),
       startedAt: count,
@@ -68,8 +82,8 @@ export async function importInto(
       onProgress: () => {},
     },
   );
-  const items: ReportItem[] = [];
+  const listed: ReportItem[] = [];
   const lines = readFileSync(finished.reportPath, "utf8").split("\n");
-  const report = await parseReport(lines, (item) => items.push(item));
-  return { ...finished, items, report };
+  const report = await parseReport(lines, (item) => listed.push(item));
+  return { ...finished, items: listed, report };
 }

@@ -4,7 +4,7 @@ import { type ExportFile, ExportFiles, whyUnreadable } from "../reading/export-f
 import type { Report } from "../reading/folder.ts";
 import { parseJson } from "../reading/json.ts";
 import { type JsonItem, readJsonItems } from "../reading/json-items.ts";
-import type { ImportFinding, ImportItem } from "../source.ts";
+import type { ImportFinding, ImportItem, ReadOptions } from "../source.ts";
 import { timeOf } from "../transcript/entries.ts";
 import { Assets } from "./assets.ts";
 import {
@@ -15,12 +15,6 @@ import {
   readConversation,
   sessionOf,
 } from "./conversation.ts";
-
-export interface ExportOptions {
-  readonly path: string;
-  readonly only: readonly ImportKind[];
-  readonly now: number;
-}
 
 /** A larger conversation isn't read into memory. */
 const maxConversationBytes = 200 * 1024 * 1024;
@@ -35,7 +29,7 @@ const leftOut: Readonly<Record<string, string>> = {
 };
 
 /** A data export of ChatGPT, as it was downloaded or unpacked. */
-export async function* readChatGptExport(options: ExportOptions): AsyncGenerator<ImportItem> {
+export async function* readChatGptExport(options: ReadOptions): AsyncGenerator<ImportItem> {
   const findings: ImportFinding[] = [];
   const report: Report = (finding) => findings.push({ kind: "finding", ...finding });
   const files = await ExportFiles.open(options.path, report);
@@ -69,7 +63,7 @@ class ExportReader {
   hasFound = false;
   /** Elements that are no conversation of ChatGPT. */
   unknown = 0;
-  readonly #options: ExportOptions;
+  readonly #options: ReadOptions;
   readonly #assets: Assets;
   readonly #report: Report;
   readonly #projects = new Set<string>();
@@ -79,7 +73,7 @@ class ExportReader {
     facts: [],
   };
 
-  constructor(options: ExportOptions, assets: Assets, report: Report) {
+  constructor(options: ReadOptions, assets: Assets, report: Report) {
     this.#options = options;
     this.#assets = assets;
     this.#report = report;

@@ -2,8 +2,7 @@ import { type ExportFile, ExportFiles, whyUnreadable } from "../reading/export-f
 import type { Report } from "../reading/folder.ts";
 import { parseJson } from "../reading/json.ts";
 import { readLines } from "../reading/lines.ts";
-import type { ImportFinding, ImportItem } from "../source.ts";
-import type { SourceRequest } from "../source-process.ts";
+import type { ImportFinding, ImportItem, ReadOptions } from "../source.ts";
 import { isSaid, readLine, type SessionLine } from "./line.ts";
 import { sessionOf } from "./session.ts";
 
@@ -26,7 +25,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
 ]);
 
 /** The sessions of Claude Code: a file of lines each, and one more for each agent that a session started. */
-export async function* readClaudeCode(options: SourceRequest): AsyncGenerator<ImportItem> {
+export async function* readClaudeCode(options: ReadOptions): AsyncGenerator<ImportItem> {
   if (options.only.length > 0 && !options.only.includes("sessions")) return;
   const findings: ImportFinding[] = [];
   const report: Report = (finding) => findings.push({ kind: "finding", ...finding });

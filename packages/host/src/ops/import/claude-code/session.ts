@@ -1,6 +1,7 @@
 import { z } from "zod";
 
 import type { Report } from "../reading/folder.ts";
+import { amount } from "../reading/json.ts";
 import type {
   ImportedEntry,
   ImportedPart,
@@ -116,7 +117,6 @@ function turnsOf(lines: readonly SessionLine[], report: Report): readonly Turn[]
   return turns;
 }
 
-const amount = z.number().nonnegative().catch(0);
 const usage = z.object({
   input_tokens: amount,
   output_tokens: amount,

@@ -4,15 +4,9 @@ import { type ExportFile, ExportFiles, readWhole, whyUnreadable } from "../readi
 import type { Report } from "../reading/folder.ts";
 import { parseJson, record } from "../reading/json.ts";
 import { readJsonItems } from "../reading/json-items.ts";
-import type { ImportFinding, ImportItem } from "../source.ts";
+import type { ImportFinding, ImportItem, ReadOptions } from "../source.ts";
 import { readConversation, sessionOf } from "./conversation.ts";
 import { factsIn, readProject } from "./projects.ts";
-
-export interface ExportOptions {
-  readonly path: string;
-  readonly only: readonly ImportKind[];
-  readonly now: number;
-}
 
 /** A larger conversation isn't read into memory. */
 const maxConversationBytes = 200 * 1024 * 1024;
@@ -24,7 +18,7 @@ const designFiles = /(?:^|\/)design_chats\/[^/]+\.json$/u;
 const personFiles = /(?:^|\/)(?:users|login_history)\.json$/u;
 
 /** A data export of Claude, as it was downloaded or unpacked: one archive or several. */
-export async function* readClaudeExport(options: ExportOptions): AsyncGenerator<ImportItem> {
+export async function* readClaudeExport(options: ReadOptions): AsyncGenerator<ImportItem> {
   const findings: ImportFinding[] = [];
   const report: Report = (finding) => findings.push({ kind: "finding", ...finding });
   const files = await ExportFiles.open(options.path, report);
@@ -47,11 +41,11 @@ export async function* readClaudeExport(options: ExportOptions): AsyncGenerator<
 class ExportReader {
   hasFound = false;
   readonly #files: ExportFiles;
-  readonly #options: ExportOptions;
+  readonly #options: ReadOptions;
   readonly #report: Report;
   readonly #projects = new Map<string, string>();
 
-  constructor(files: ExportFiles, options: ExportOptions, report: Report) {
+  constructor(files: ExportFiles, options: ReadOptions, report: Report) {
     this.#files = files;
     this.#options = options;
     this.#report = report;

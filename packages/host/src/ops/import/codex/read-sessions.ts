@@ -3,12 +3,12 @@ import type { Report } from "../reading/folder.ts";
 import { list, parseJson, record } from "../reading/json.ts";
 import { readLines } from "../reading/lines.ts";
 import { textForId } from "../entry-text.ts";
-import type { SourceRequest } from "../source-process.ts";
 import type {
   ImportedEntry,
   ImportedSession,
   ImportFinding,
   ImportItem,
+  ReadOptions,
   Remark,
 } from "../source.ts";
 import { cleanText, plainSession, timeOf } from "../transcript/entries.ts";
@@ -22,7 +22,7 @@ const packedFiles = /(?:^|\/)rollout-[^/]+\.jsonl\.(?:zst|gz)$/u;
 const archivedFolder = /(?:^|\/)archived_sessions\//u;
 
 /** The sessions of Codex, each a rollout in a file of lines. */
-export async function* readCodexSessions(options: SourceRequest): AsyncGenerator<ImportItem> {
+export async function* readCodexSessions(options: ReadOptions): AsyncGenerator<ImportItem> {
   if (options.only.length > 0 && !options.only.includes("sessions")) return;
   const findings: ImportFinding[] = [];
   const report: Report = (finding) => findings.push({ kind: "finding", ...finding });

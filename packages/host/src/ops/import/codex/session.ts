@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 import type { Report } from "../reading/folder.ts";
-import { list, record, textIn } from "../reading/json.ts";
+import { amount, list, record, textIn } from "../reading/json.ts";
 import type { ImportedEntry, ImportedPart, ImportedUsage } from "../source.ts";
 import { cleanText, messageOf, noticeOf, timeOf, unansweredCalls } from "../transcript/entries.ts";
 import { contentParts, isContext, outputOf, pictureOf, type RolloutRecord } from "./record.ts";
@@ -59,7 +59,6 @@ const silentItems: ReadonlySet<string> = new Set([
   "other",
 ]);
 
-const amount = z.number().nonnegative().catch(0);
 const totals = z.object({
   input_tokens: amount,
   cached_input_tokens: amount,
@@ -297,9 +296,8 @@ class RolloutWriter {
   }
 
   #count({ info }: Record<string, unknown>): void {
-    const given = record.parse(info)["total_token_usage"];
-    if (given === undefined || given === null) return;
-    const total = totals.parse(given);
+    const total = totals.safeParse(record.parse(info)["total_token_usage"]).data;
+    if (total === undefined) return;
     // What was counted before is in it, unless it began anew.
     const isReset = total.input_tokens < this.#counted.input_tokens;
     const before = isReset ? nothing : this.#counted;

@@ -3,6 +3,8 @@ import { z } from "zod";
 /** Values of another program's files. What has an unexpected type counts as absent: the rest is still worth taking. */
 export const text = z.string().nullish().catch(null);
 export const number = z.number().nullish().catch(null);
+/** Of tokens: what can't be, counts as none. */
+export const amount = z.number().nonnegative().max(1e12).catch(0);
 export const flag = z.union([z.boolean(), z.number()]).nullish().catch(null).transform(Boolean);
 export const list = z.array(z.unknown()).catch([]);
 export const record = z.record(z.string(), z.unknown()).catch({});

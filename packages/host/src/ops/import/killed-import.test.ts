@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { listAlternatives, runFsck } from "@holdfast/engine";
+import { sessionId } from "@holdfast/protocol";
+import { openSqliteStore } from "@holdfast/store/sqlite";
+import { expect, onTestFinished, test } from "vitest";
+
+import {
+  chatGptConversation,
+  everyKindOfMessage,
+  said,
+} from "../../../test/support/exports/chatgpt.ts";
+import { shownLines } from "../../../test/support/exports/shown.ts";
+import { importInto, openTaker, owner } from "../../../test/support/hermes/import-into.ts";
+
+const killedImport = fileURLToPath(
+  new URL("../../../test/support/hermes/killed-import-main.ts", import.meta.url),
+);
+
+function makeFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-import-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test("an import of versions that is killed again and again is whole in the end", async () => {
+  const home = makeFolder();
+  const nodes = [said("u0", null, "user", "0"), said("a0", "u0", "assistant", "0")];
+  for (let turn = 1; turn < 12; turn += 1) {
+    const before = `a${turn - 1}`;
+    for (const version of ["", "b"])
+      nodes.push(
+        said(`u${turn}${version}`, before, "user", `${turn}${version}`),
+        said(`a${turn}${version}`, `u${turn}${version}`, "assistant", `${turn}${version}`),
+      );
+  }
+  const long = "sea ".repeat(40_000);
+  const talk = chatGptConversation("long", [...nodes, said("end", "a3b", "user", long)]);
+  const path = makeFolder();
+  const exported = JSON.stringify([talk, everyKindOfMessage()]);
+  writeFileSync(join(path, "conversations.json"), exported);
+  // Before a write, and after one; each process gets further than the one before.
+  for (let write = 1; ; write = Math.ceil(write * 2)) {
+    const argv = [killedImport, home, path, String(write), "chatgpt"];
+    const child = spawn(process.execPath, argv, { stdio: "inherit" });
+    await once(child, "close");
+    if (child.signalCode === "SIGKILL") continue;
+    expect(child.exitCode).toBe(0);
+    break;
+  }
+  const store = await openSqliteStore({ file: join(home, "holdfast.db") });
+  onTestFinished(() => store.close());
+  const { items, totals } = await importInto(await openTaker(home, store), path, {
+    source: "chatgpt",
+  });
+  expect(totals).toMatchObject({ differs: 0, items: { session: { known: 2 } } });
+  expect(await runFsck(store.audit, { now: await store.now() })).toMatchObject({ exitCode: 0 });
+  const session = items.find(({ ids: known }) => known?.includes("long"))?.session;
+  const lines = await shownLines(store, owner, session);
+  expect(lines.slice(0, -1)).toEqual(
+    ["0", "1", "2", "3b"].flatMap((turn) => [`user: ${turn}`, `assistant: ${turn}`]),
+  );
+  const turns = await listAlternatives(store.reads, owner, sessionId.parse(session));
+  expect(turns?.map((turn) => turn.length)).toEqual([2, 2, 2]);
+});
