@@ -48,7 +48,7 @@ export {
 } from "./describe.ts";
 export { describeEffect, describeRestored, type RestoreCause } from "./commands/describe-files.ts";
 export { countOtherFiles } from "./commands/conversation.ts";
-export { asksForSkill } from "./commands/skills.ts";
+export { asksForSkill, completeSkill, listUsableSkills } from "./commands/skills.ts";
 export { type Invocation, parseInput, type ParsedInput, escapeMessage } from "./commands/parse.ts";
 export { describeRetry, describeRetryCause } from "./describe.ts";
 export { isCostlyMarkdown } from "./costly-markdown.ts";

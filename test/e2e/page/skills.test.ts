@@ -30,6 +30,10 @@ test("skills are read, switched off and on, and removed on the page, and /name u
   await list.locator("summary").filter({ hasText: "Show instructions" }).click();
   await list.getByText("Knock first.").waitFor();
 
+  await messageField(tab).fill("/her");
+  await tab.getByRole("option", { name: /^\/heron-watch/ }).waitFor();
+  await messageField(tab).press("Tab");
+  expect(await messageField(tab).inputValue()).toBe("/heron-watch ");
   await send(tab, "/heron-watch at dawn {words:3}");
   await untilDone(tab);
   const { entries } = valueOf(await rig.client().readSession({ params: { id: sessionOf(tab) } }));

@@ -1,3 +1,4 @@
+import { findCommand, type SessionSkillsView } from "@holdfast/protocol";
 import {
   type CommandAnswer,
   type CommandContext,
@@ -35,21 +36,38 @@ export async function listAgents({
   return { kind: "agents", agents: available, waiting };
 }
 
+type Asked = Pick<CommandContext, "client" | "sessionId">;
+
+/** The skills of this session, or of the one that the next message begins. None, if they cannot be read. */
+export async function listUsableSkills({
+  client,
+  sessionId,
+}: Asked): Promise<SessionSkillsView["available"]> {
+  if (sessionId !== null) {
+    const listed = await client.listSessionSkills({ params: { id: sessionId } });
+    return listed.ok ? listed.value.available : [];
+  }
+  const listed = await client.listSkills();
+  return listed.ok
+    ? listed.value.skills.filter(({ state, shadowedBy }) => state === "on" && shadowedBy === null)
+    : [];
+}
+
 /**
  * Whether a text that is no command asks for a skill: `/name` and what it is to do. The host activates it, so the text
  * is sent as it is.
  */
-export async function asksForSkill(
-  { client, sessionId }: Pick<CommandContext, "client" | "sessionId">,
-  name: string,
-): Promise<boolean> {
+export async function asksForSkill(asked: Asked, name: string): Promise<boolean> {
   if (!/^[a-z0-9-]{1,64}$/u.test(name)) return false;
-  if (sessionId !== null) {
-    const listed = await client.listSessionSkills({ params: { id: sessionId } });
-    return listed.ok && listed.value.available.some((skill) => skill.name === name);
-  }
-  const listed = await client.listSkills();
-  return (
-    listed.ok && listed.value.skills.some((skill) => skill.name === name && skill.state === "on")
-  );
+  return (await listUsableSkills(asked)).some((skill) => skill.name === name);
+}
+
+/** The skills that a `/` and the beginning of a name may mean. A command keeps its name. */
+export function completeSkill<T extends { readonly name: string }>(
+  typed: string,
+  skills: readonly T[],
+): readonly T[] {
+  const [, begun] = /^\/([a-z0-9-]*)$/u.exec(typed) ?? [];
+  if (begun === undefined) return [];
+  return skills.filter(({ name }) => name.startsWith(begun) && findCommand(name) === undefined);
 }

@@ -45,7 +45,7 @@ export async function serveHere(home: string, environment: Readonly<Record<strin
   const { httpApp: app, token, gateways: chats, start: begin, stop } = opened.value;
   const listener = await listen(app, { host: "127.0.0.1", port: 0 });
   if (!listener.ok) throw new Error(listener.failure.message);
-  begin();
+  begin(`http://127.0.0.1:${listener.value.port}/`);
   chats.start();
   return {
     settings: {

@@ -13,6 +13,8 @@ export type OAuthManners =
   | "redirects the token"
   | "never answers"
   | "registers nobody"
+  /** A client may be named by the address of a document about it. */
+  | "reads client documents"
   /** No client may refresh its tokens: none is known any more. */
   | "forgets clients"
   /** Its metadata has megabytes. */
@@ -89,6 +91,7 @@ export async function openOAuthServer({
       authorization_endpoint: `${origin}/authorize`,
       token_endpoint: `${origin}/token`,
       ...(manners !== "registers nobody" && { registration_endpoint: `${origin}/register` }),
+      ...(manners === "reads client documents" && { client_id_metadata_document_supported: true }),
       response_types_supported: ["code"],
       code_challenge_methods_supported: ["S256"],
       token_endpoint_auth_methods_supported: ["none"],

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { memorySecrets } from "../../../test/support/providers/models.ts";
 import { readConfig } from "../../ops/config/read-config.ts";
 import { createWebSearchTool } from "../tools/web-search.ts";
-import type { SearchQuery } from "./search-provider.ts";
+import type { SearchFailure, SearchQuery } from "./search-provider.ts";
 import { createWebSearch, searchKeyName, type WebSearch } from "./web-search.ts";
 
 const now = Date.UTC(2026, 7, 31);
@@ -244,21 +244,15 @@ test("many long results still fit the details that are kept", async () => {
 });
 
 test("[safety] a provider of the internet whose name leads into the operator's network is not asked", async () => {
-  const server = await openProviderServer(() => json({}));
-  onTestFinished(() => server[Symbol.asyncDispose]());
   const search = createWebSearch({
     config: configWith(),
     environment: { BRAVE_API_KEY: "key-1" },
     secrets: memorySecrets(),
-    ask: { now: () => now, egress: { resolve: async () => ["127.0.0.1"] } },
+    ask: { now: () => now, egress: { resolve: async () => ["127.0.0.1"], isPrivate: () => true } },
   });
-  expect(await search.search(query)).toMatchObject({
-    ok: false,
-    failure: {
-      code: "search_unreachable",
-      message: expect.stringMatching(/not a public address|private|operator/) as string,
-    },
-  });
+  const { failure } = (await search.search(query)) as { failure?: SearchFailure };
+  expect(failure?.code).toBe("search_unreachable");
+  expect(failure?.message).toContain("is not on the public internet");
 });
 
 test("the first provider with an address or a key is used, unless one is chosen", () => {

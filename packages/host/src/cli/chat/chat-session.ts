@@ -22,6 +22,7 @@ import {
   isCostly,
   isLongPaste,
   isWorthMarking,
+  listUsableSkills,
   liveRun,
   waitsForPerson,
   matchPersona,
@@ -263,6 +264,11 @@ export class ChatSession {
   /** Whether `/name` activates a skill. */
   hasSkill(name: string): Promise<boolean> {
     return asksForSkill({ client: this.#client, sessionId: this.#sessionId }, name);
+  }
+
+  /** Those that `/name` activates. */
+  skills(): ReturnType<typeof listUsableSkills> {
+    return listUsableSkills({ client: this.#client, sessionId: this.#sessionId });
   }
 
   async #choosePersona(argument: string): Promise<CommandAnswer | ChosenForNext> {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -282,6 +282,21 @@ test("a person's own command is run and shown, and the model gets its output wit
   const [message] = read.ok ? read.value.entries : [];
   // Memory keeps nothing of what the person did not write.
   expect(message).toMatchObject({ parts: [{ quoted: [[8, expect.any(Number)]] }, theTime] });
+});
+
+test("a skill is suggested by the beginning of its name", async () => {
+  const folder = join(home, "skills/heron-watch");
+  mkdirSync(folder, { recursive: true });
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const head = "name: heron-watch\ndescription: How herons are counted.";
+  writeFileSync(join(folder, "SKILL.md"), `---\n${head}\n---\nKnock first.\n`);
+  const { window, type } = await openChat();
+  type("/her");
+  await window.showing(/\/heron-watch {2}How herons are counted\./);
+  type("\u001b[B\t");
+  await window.showing(/› \/heron-watch *\n● live/);
+  type("{words:2}\r");
+  expect(await window.showing(/A holdfast\./)).toContain("/heron-watch {words:2}");
 });
 
 test("a file is completed and quoted, and a dropped picture is attached", async () => {

@@ -1,4 +1,4 @@
-import { liveRun } from "@holdfast/client";
+import { type listUsableSkills, liveRun } from "@holdfast/client";
 import { type LiveTool, modeOf } from "@holdfast/protocol";
 import type { Terminal } from "../command.ts";
 import { drawPrompt, LineEditor, type Key } from "../screen/line-editor.ts";
@@ -43,6 +43,7 @@ export class ScreenView implements ChatView {
   #rows: PieceRows;
   #picker: Picker | null = null;
   #files: readonly string[] | null = null;
+  #skills: Awaited<ReturnType<typeof listUsableSkills>> | null = null;
   readonly #suggestions = new Suggestions();
   #run: { readonly id: string; readonly since: number } | null = null;
   #folded: FoldedText | null = null;
@@ -210,7 +211,8 @@ export class ScreenView implements ChatView {
 
   #suggest(): void {
     const { text } = this.#editor;
-    if (text.startsWith("/")) return this.#suggestions.set(text, suggestCommands(text));
+    if (text.startsWith("/"))
+      return this.#suggestions.set(text, suggestCommands(text, this.#knownSkills()));
     const files = /(?:^|[\s(])@/.test(text) ? this.#listFiles() : [];
     this.#suggestions.set(text, suggestFiles(text, files), "first");
   }
@@ -219,6 +221,18 @@ export class ScreenView implements ChatView {
   #listFiles(): readonly string[] {
     if (this.#files === null) void this.#loadFiles();
     return this.#files ?? [];
+  }
+
+  /** Read when a command is begun, and again for the next one. */
+  #knownSkills(): Awaited<ReturnType<typeof listUsableSkills>> {
+    if (this.#skills === null) void this.#loadSkills();
+    return this.#skills ?? [];
+  }
+
+  async #loadSkills(): Promise<void> {
+    this.#skills = [];
+    this.#skills = await this.#chat.conversation.skills().catch(() => []);
+    this.update();
   }
 
   async #loadFiles(): Promise<void> {
@@ -270,6 +284,7 @@ export class ScreenView implements ChatView {
 
   #submit(text: string): void {
     this.#files = null;
+    this.#skills = null;
     if (text.trim() !== "") appendHistory(this.#chat.home, text);
     void this.#chat.submit(text);
   }

@@ -1,4 +1,4 @@
-import { completeInput } from "@holdfast/client";
+import { completeInput, completeSkill, type listUsableSkills } from "@holdfast/client";
 import { commandUsage, findCommand } from "@holdfast/protocol";
 import type { Key } from "../screen/line-editor.ts";
 import type { RenderStyle } from "../screen/paint.ts";
@@ -74,8 +74,18 @@ export class Suggestions {
   }
 }
 
-/** The commands that match the line being typed. */
-export function suggestCommands(text: string): readonly Suggestion[] {
+type UsableSkills = Awaited<ReturnType<typeof listUsableSkills>>;
+
+/** The commands and skills that match the line being typed. */
+export function suggestCommands(text: string, skills: UsableSkills = []): readonly Suggestion[] {
+  const found = completeSkill(text, skills).map(({ name, description }): Suggestion => {
+    const label = `/${name}`;
+    return { label, detail: description, text: `${label} `, effect: "insert" };
+  });
+  return [...found, ...matchingCommands(text)];
+}
+
+function matchingCommands(text: string): readonly Suggestion[] {
   const names = completeInput(text).values.filter((value) => !value.includes(" "));
   const [, typed] = /^\/(\w+)\s/.exec(text) ?? [];
   if (typed !== undefined) {

@@ -22,7 +22,7 @@ import { asFile, UnseenNotice } from "./unseen-notice.tsx";
 import { acceptDroppedFiles } from "./dropped-files.ts";
 import { emptyDraft, useDraft } from "./draft.ts";
 import { LongPasteNotice, useLongPastes } from "./long-paste.tsx";
-import { type Suggestion, suggestionsFor } from "./slash-commands.tsx";
+import { type Suggestion, suggestionsFor, useSkillNames } from "./slash-commands.tsx";
 import type { MessageContent } from "../store/unsent-messages.ts";
 
 interface ComposerProps {
@@ -86,7 +86,8 @@ export function Composer({
   });
   /** Escape hides the suggestions until the text changes. */
   const [dismissedText, setDismissedText] = useState("");
-  const suggestions = draft.text === dismissedText ? [] : suggestionsFor(draft.text);
+  const skills = useSkillNames(session, draft.text.startsWith("/"));
+  const suggestions = draft.text === dismissedText ? [] : suggestionsFor(draft.text, skills);
   const [selectedIndex, setSelectedIndex] = useState(0);
   const listId = useId();
   const isEmpty = draft.text.trim() === "" && draft.attachments.length === 0;

@@ -1,7 +1,9 @@
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { findCommand, commandUsage, type SessionId } from "@holdfast/protocol";
 import {
   completeInput,
+  completeSkill,
+  listUsableSkills,
   type CommandAnswer,
   describeReread,
   describeRestored,
@@ -11,6 +13,7 @@ import {
 import { useApp } from "../../app-context.ts";
 import { saveText } from "../../ui/copy-and-save.tsx";
 import { strings } from "../../strings/strings.ts";
+import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { AnswerDialog, isShownAnswer, type ShownAnswer } from "./command-answer.tsx";
 
 export interface Suggestion {
@@ -21,18 +24,45 @@ export interface Suggestion {
 }
 
 const maxSuggestions = 8;
+const maxSkills = 4;
 
-/** Completions of what is being typed, while it looks like a command. */
-export function suggestionsFor(typed: string): readonly Suggestion[] {
+/** Completions of what is being typed, while it looks like a command or the name of a skill. */
+export function suggestionsFor(typed: string, skills: UsableSkills = []): readonly Suggestion[] {
   if (!typed.startsWith("/") || typed.includes("\n")) return [];
+  const found = completeSkill(typed, skills).map(({ name, description }): Suggestion => {
+    const usage = `/${name}`;
+    return { text: `${usage} `, usage, help: revealInvisible(description) };
+  });
   const values = completeInput(typed).values.filter((text) => text !== typed);
-  return values.slice(0, maxSuggestions).map((text) => {
+  const commands = values.map((text): Suggestion => {
     const command = findCommand(text.slice(1).split(/\s/, 1)[0] ?? "");
     const usage = command === undefined ? text : commandUsage(command);
     const takesMore = command !== undefined && command.takes.kind !== "nothing";
     const isComplete = text.includes(" ") || !takesMore;
     return { text: isComplete ? text : `${text} `, usage, help: command?.help ?? "" };
   });
+  // After a bare slash there are more commands than room.
+  return [...found.slice(0, maxSkills), ...commands].slice(0, maxSuggestions);
+}
+
+type UsableSkills = Awaited<ReturnType<typeof listUsableSkills>>;
+
+/** The skills that can be asked for here, read when somebody begins to type a command. */
+export function useSkillNames(sessionId: SessionId | null, isAsked: boolean): UsableSkills {
+  const { client } = useApp();
+  const [skills, setSkills] = useState<UsableSkills>([]);
+  useEffect(() => {
+    if (!isAsked) return;
+    let isWanted = true;
+    void listUsableSkills({ client, sessionId }).then((listed) => {
+      if (isWanted) setSkills(listed);
+      return undefined;
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [client, sessionId, isAsked]);
+  return skills;
 }
 
 export interface SlashCommands {

@@ -33,7 +33,7 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     const home = mkdtempSync(join(tmpdir(), "holdfast-sign-in-"));
     onTestFinished(() => rmSync(home, { recursive: true }));
     /** One process of the store: with its own rows, its own connections and its own clock. */
-    return async function openHost() {
+    return async function openHost(own = address) {
       const store = await database.open();
       const { rows } = await openSecrets(keySettings(home), store, (error) => {
         throw error;
@@ -41,7 +41,7 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
       let time = Date.now();
       const signIns = createSignIns({
         rows: openSignInRows(rows),
-        address: () => address,
+        address: () => own,
         egressAllow: [server.host],
         requestTimeoutMs,
         store,
@@ -303,6 +303,22 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     expect(finished.status === "failed" ? finished.message : finished.status).toMatch(message);
     expect(await here.token()).toBeUndefined();
     expect(server.tokenRequests).toHaveLength(manners === "answers as another" ? 0 : 1);
+  });
+
+  test("a server that reads clients' own documents gets the address of this host's, if it is public", async () => {
+    const server = await openServer({ manners: "reads client documents" });
+    const openHost = await openHosts(server);
+    const host = await openHost("https://holdfast.example");
+    await expect.poll(() => host.state()?.signIn).toBe("needed");
+    const link = new URL(await linkOf(host));
+    expect(link.searchParams.get("client_id")).toBe(
+      "https://holdfast.example/oauth/mcp/client.json",
+    );
+    expect(server.registered).toEqual([]);
+    expect(await host.finish(server.allow(link.href))).toMatchObject({ status: "signed in" });
+    // Nobody could read the document of a host without a public address.
+    const local = await openHost();
+    expect(new URL(await linkOf(local)).searchParams.get("client_id")).toBe("client-1");
   });
 
   test("a server that registers nobody takes a client that a person has registered", async () => {
