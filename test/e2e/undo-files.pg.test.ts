@@ -132,5 +132,13 @@ describe.each(storeKinds)("on %s", (kind) => {
     });
     expect(changed.map(read)).toEqual(["A person's own.\n", null, null, sources["old.txt"]]);
     expect(valueOf(await client.undoFiles({ params, headers, body: {} })).seq).toBe(again.seq);
+
+    // The model, whose calls stay before it, is told that the files are not as it left them.
+    const told = () =>
+      provider.requests.filter(({ body }) => JSON.stringify(body).includes("put back as before"));
+    expect(told()).toEqual([]);
+    await client.sendMessage({ params, body: { clientId: "two", text: "And now?" } });
+    await expect.poll(() => told().length).toBeGreaterThan(0);
+    expect(JSON.stringify(told()[0]?.body)).toContain("[host: 3 files were put back as before: ");
   });
 });

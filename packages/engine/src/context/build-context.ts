@@ -15,7 +15,7 @@ import {
 import type { CountTokens } from "../ports/background-models.ts";
 import type { ModelMessage, AssistantPart, ModelCall, ModelDocument } from "../ports/model.ts";
 import { shortHash } from "../hash.ts";
-import { noticeForModel } from "../limits/run-budget.ts";
+import { noticeForModel } from "./notice-for-model.ts";
 import { renderCarriedSkills } from "./active-skills.ts";
 import type { AppliedEpoch, ContextEntries } from "./session-context.ts";
 

@@ -1,10 +1,4 @@
-import {
-  decodeEvent,
-  type NewEvent,
-  type RunBudget,
-  type RunId,
-  type StoredEvent,
-} from "@holdfast/protocol";
+import type { NewEvent, RunBudget, RunId, StoredEvent } from "@holdfast/protocol";
 import type { ContextEntries } from "../context/session-context.ts";
 import type { Log } from "../log/log.ts";
 import type { RunHandle } from "../run/run-handle.ts";
@@ -24,7 +18,7 @@ export interface RunBudgetDeps {
   readonly budgets?: RunBudgets | undefined;
 }
 
-const noticeKind = "budget_used";
+export const budgetNotice = "budget_used";
 
 /**
  * A run whose budget is used up is told to conclude: it answers once more with what it has, and calls of that answer are
@@ -56,7 +50,7 @@ export function createRunBudget(
     async isTold({ head, tail }: Pick<ContextEntries, "head" | "tail">): Promise<boolean> {
       if ((await budget()) === null) return false;
       const tells = ({ runId, data }: StoredEvent) =>
-        runId === run.runId && data["kind"] === noticeKind;
+        runId === run.runId && data["kind"] === budgetNotice;
       return tail.some(tells) || head.some(tells);
     },
     /** The notice that tells it, if there is a reason to. */
@@ -69,7 +63,7 @@ export function createRunBudget(
       const text = `The budget of this task is used up (${limit}). Answer now with what you have, and say what is missing: no further tool runs.`;
       return run.event("notice.added", {
         noticeId: run.ids.make("notice"),
-        kind: noticeKind,
+        kind: budgetNotice,
         text,
       });
     },
@@ -92,13 +86,4 @@ async function spentBy(
     }),
     { tokens: 0, costMicros: 0 },
   );
-}
-
-/** What the model is told by a notice; `null` for one that is for people alone. */
-export function noticeForModel(entry: StoredEvent): string | null {
-  if (entry.type !== "notice.added" || entry.data["kind"] !== noticeKind) return null;
-  const decoded = decodeEvent(entry);
-  return decoded.kind === "known" && decoded.event.type === "notice.added"
-    ? `[host: ${decoded.event.data.text}]`
-    : null;
 }

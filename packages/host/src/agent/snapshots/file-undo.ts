@@ -285,7 +285,14 @@ export class FileUndo {
       noticeId: deterministicIds(event).make("notice"),
       kind: restoredNotice,
       text: describeRestored(cause, files),
-      details: jsonObject.parse({ cause, to, saved, files }),
+      // With the conversation kept, the model still has its changes before it.
+      details: jsonObject.parse({
+        cause,
+        to,
+        saved,
+        files,
+        ...(pending.needs === null && { tellsModel: true }),
+      }),
     });
     const result = await log.commit({ owner, session, events: [notice] });
     // The files are done. Their result is stored when the store is there again.
