@@ -19,6 +19,7 @@ const subjects = new Map<string, () => Promise<Subject>>([
   ["openai", async () => (await import("./openai/run.ts")).benchOpenAi],
   ["sandbox", async () => (await import("./sandbox/run.ts")).benchSandbox],
   ["snapshots", async () => (await import("./snapshots/run.ts")).benchSnapshots],
+  ["import", async () => (await import("./import/run.ts")).benchImport],
   ["page", async () => (await import("./page/run.ts")).benchPage],
 ]);
 

@@ -23,6 +23,7 @@ Subjects
   openai                streams through /v1 and /ai/chat beside the native one
   sandbox               what it costs to confine a command
   snapshots             saving and undoing the files of a large repository
+  import                a hermes home of 100,000 messages, imported while others are served
   page                  the page in a real browser: its load, an answer being written, long conversations and lists
 
 Options

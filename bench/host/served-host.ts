@@ -15,6 +15,8 @@ export interface ServedHost extends AsyncDisposable {
   /** From the start of the process to its first healthy answer. */
   readonly healthyMs: number;
   cpuMs(): number;
+  /** Of its processes that have ended. */
+  childrenCpuMs(): number;
   /** Its resident memory, in bytes. */
   memory(): number;
 }
@@ -47,6 +49,7 @@ export async function startHost(
     address,
     healthyMs: performance.now() - startedAt,
     cpuMs: () => cpuMsOf(child),
+    childrenCpuMs: () => childrenCpuMsOf(child),
     memory: () => memoryOf(child),
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
@@ -68,9 +71,17 @@ const msPerTick = 10;
 
 /** Unknown where the system doesn't tell. */
 export function cpuMsOf(child: ChildProcess): number {
+  return ticksOf(child, [11, 12]) * msPerTick;
+}
+
+function childrenCpuMsOf(child: ChildProcess): number {
+  return ticksOf(child, [13, 14]) * msPerTick;
+}
+
+function ticksOf(child: ChildProcess, places: readonly number[]): number {
   const stat = readProc(child, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * msPerTick;
+  return places.reduce((sum, place) => sum + Number(fields[place]), 0);
 }
 
 /** Its resident memory, in bytes. */

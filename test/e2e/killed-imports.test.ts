@@ -89,10 +89,9 @@ const importsOf = (home: string): readonly string[] => {
 };
 
 async function untilBegun(home: string, { ended }: Attempt, known: ReadonlySet<string>) {
-  let isOver = false;
-  void ended.then(() => (isOver = true));
+  const over = ended.then(() => true);
   const hasBegun = () => importsOf(home).some((name) => !known.has(name));
-  while (!isOver && !hasBegun()) await setTimeout(2);
+  while (!hasBegun()) if (await Promise.race([over, setTimeout(2, false)])) return;
 }
 
 /** Everything is there as it is known to be, and nothing else is in the store. */

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   lstatSync,
   mkdirSync,
@@ -10,13 +11,21 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { runFsck } from "@holdfast/engine";
+import { blobId } from "@holdfast/protocol";
+import { startProcess } from "@holdfast/testing/process/start-process";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
 
 import { writeHermesHome } from "../../../test/support/hermes/cases.ts";
 import { assistant, HermesHome, user } from "../../../test/support/hermes/home.ts";
 import { importInto, openTaker } from "../../../test/support/hermes/import-into.ts";
+
+const writerScript = fileURLToPath(
+  new URL("../../../test/support/hermes/writer-main.ts", import.meta.url),
+);
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-import-"));
@@ -43,11 +52,16 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-test.each([1, 2, 3, 4])(
-  "a home that is damaged anywhere is imported as far as it goes (%i)",
-  async (seed) => {
+test.each([
+  [1, "full"],
+  [2, "newer"],
+  [3, "newest"],
+  [4, "full"],
+] as const)(
+  "a home that is damaged anywhere is imported as far as it goes (%i, %s)",
+  async (seed, schema) => {
     const path = join(makeFolder(), "hermes");
-    writeHermesHome(path);
+    writeHermesHome(path, schema);
     const random = randomFrom(seed);
     for (const name of readdirSync(path, { recursive: true }).map(String).toSorted()) {
       const file = join(path, name);
@@ -119,6 +133,61 @@ test("a database of an old version, huge texts and names of any kind arrive", as
     { user: 1, assistant: 1 },
     { user: 1_250, assistant: 1_250 },
   ]);
+});
+
+test("binary texts, ids that are there twice and what is no file are reported, and nothing else suffers", async () => {
+  const root = join(makeFolder(), "hermes");
+  const home = new HermesHome(root);
+  const binary = Buffer.from([0x68, 0xff, 0x00, 0xfe, 0x69]);
+  home.session("binary", {}, [user("", { columns: { content: binary } }), assistant("yes")]);
+  home.sql(`ALTER TABLE sessions RENAME TO before;
+    CREATE TABLE sessions AS SELECT * FROM before; INSERT INTO sessions SELECT * FROM before;
+    DROP TABLE before;`);
+  home.close();
+  execFileSync("mkfifo", [join(root, "SOUL.md"), join(root, "webui-pipe")]);
+  mkdirSync(join(root, "webui/sessions"), { recursive: true });
+  execFileSync("mkfifo", [join(root, "webui/sessions/pipe.json")]);
+  const { items, failure, totals, store, taker } = await importHere(root);
+  expect([failure, totals.differs, totals.texts]).toEqual([null, 0, 2]);
+  const remarks = items.flatMap((item) => [item, ...(item.remarks ?? [])]);
+  const codes = remarks.map(({ code, path: place }) => `${code} ${place}`);
+  for (const expected of [
+    "broken_text state.db",
+    "duplicate_id state.db",
+    "unreadable SOUL.md",
+    "unreadable webui/sessions/pipe.json",
+  ])
+    expect(codes).toContain(expected);
+  const { blob } = remarks.find(({ code }) => code === "broken_text") ?? {};
+  const kept = await store.reads.blob(taker.owner, blobId.parse(blob));
+  expect(Buffer.from(kept?.bytes ?? [])).toEqual(binary);
+});
+
+test("a home that is written to during its import is taken whole by the next one", async () => {
+  const root = join(makeFolder(), "hermes");
+  const home = new HermesHome(root);
+  home.session("first", {}, [user("one"), assistant("two")]);
+  home.close();
+  const writer = startProcess([writerScript, root]);
+  await writer.line((line) => line === "100");
+  const taker = await openTaker(makeFolder(), createReferenceStore());
+  for (let round = 0; round < 3; round += 1) {
+    const { failure, totals, items: found } = await importInto(taker, root);
+    expect([failure, totals.differs]).toEqual([null, 0]);
+    // A commit has a question and its answer: both are there, or neither.
+    expect(totals.before["user"]).toBe(totals.before["assistant"]);
+    expect(found.filter(({ outcome }) => outcome === "damaged")).toEqual([]);
+  }
+  await writer.kill();
+  const { failure, totals, items } = await importInto(taker, root);
+  expect([failure, totals.differs]).toEqual([null, 0]);
+  const said = items.flatMap(({ texts = [] }) => texts.map(([role]) => role));
+  const rows = new DatabaseSync(join(root, "state.db"), { readOnly: true });
+  const [count] = rows.prepare("SELECT count(*) AS count FROM messages").all();
+  rows.close();
+  expect(said).toHaveLength(Number(count?.["count"]));
+  const again = await importInto(taker, root);
+  expect(Object.keys(again.totals.items["session"] ?? {})).toEqual(["known"]);
 });
 
 test("a folder that is no home, and one that is away, are refused or empty, and nothing is stored", async () => {

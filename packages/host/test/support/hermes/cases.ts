@@ -2,6 +2,7 @@ import {
   assistant,
   HermesHome,
   type HermesMessage,
+  type HermesSchema,
   sha256,
   summaryText,
   tool,
@@ -18,8 +19,8 @@ type KnownHome = TruthInput & {
 };
 
 /** Writes a home in which most of what happens to one has happened, and returns what is true of it. */
-export function writeHermesHome(root: string): Truth {
-  const home = new HermesHome(root);
+export function writeHermesHome(root: string, schema: HermesSchema = "full"): Truth {
+  const home = new HermesHome(root, schema);
   const truth: KnownHome = { conversations: [], damaged: [], ghosts: [], deleted: [] };
   const add = (
     id: string,

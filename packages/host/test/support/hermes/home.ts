@@ -12,6 +12,8 @@ export interface HermesMessage {
   readonly reasoning?: string;
   /** `undone` and `compacted` are states of a row. */
   readonly state?: "undone" | "compacted";
+  /** Of its row, beside the usual ones. */
+  readonly columns?: Readonly<Record<string, string | number | Uint8Array>>;
   readonly [field: string]: unknown;
 }
 
@@ -64,6 +66,46 @@ const messageColumns = {
   active: "INTEGER DEFAULT 1",
   compacted: "INTEGER DEFAULT 0",
 };
+/** What newer versions added. */
+const newerSessionColumns = {
+  system_prompt_hash: "TEXT",
+  session_key: "TEXT",
+  chat_id: "TEXT",
+  chat_type: "TEXT",
+  thread_id: "TEXT",
+  origin_json: "TEXT",
+  pinned: "INTEGER DEFAULT 0",
+  last_read_at: "REAL",
+  title_source: "TEXT",
+};
+const newestSessionColumns = {
+  created_source: "TEXT",
+  hidden: "INTEGER DEFAULT 0",
+  tool_names: "TEXT",
+  transport_profile: "TEXT",
+};
+const newerMessageColumns = {
+  api_content: "TEXT",
+  display_kind: "TEXT",
+  display_metadata: "TEXT",
+};
+const newestMessageColumns = {
+  _compressed_summary: "INTEGER",
+  display_identity: "TEXT",
+  display_order: "REAL",
+};
+const newerTables = `
+  CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, content TEXT);
+  CREATE TABLE gateway_routing (scope TEXT, session_key TEXT, entry_json TEXT);
+  CREATE TABLE async_delegations (id TEXT PRIMARY KEY, session_id TEXT);
+  CREATE TABLE session_model_usage (session_id TEXT, model TEXT, task TEXT DEFAULT '',
+    input_tokens INTEGER DEFAULT 0, output_tokens INTEGER DEFAULT 0,
+    cache_read_tokens INTEGER DEFAULT 0, cache_write_tokens INTEGER DEFAULT 0,
+    estimated_cost_usd REAL DEFAULT 0, actual_cost_usd REAL DEFAULT 0);`;
+
+/** Of a very old database, of the usual one, and of two newer versions. */
+export type HermesSchema = "old" | "full" | "newer" | "newest";
+
 /** What a very old database has. */
 const oldColumns: ReadonlySet<string> = new Set([
   "id",
@@ -84,20 +126,39 @@ export class HermesHome {
   readonly #database: DatabaseSync;
   #clock = 1_767_949_200;
 
-  constructor(root: string, schema: "old" | "full" = "full") {
+  constructor(root: string, schema: HermesSchema = "full") {
     this.root = root;
     mkdirSync(root, { recursive: true });
     this.#database = new DatabaseSync(join(root, "state.db"));
-    const columns = (all: Readonly<Record<string, string>>): string =>
-      Object.entries(all)
-        .filter(([name]) => schema === "full" || oldColumns.has(name))
+    const isNewest = schema === "newest";
+    const isNewer = schema === "newer" || isNewest;
+    const columns = (...all: readonly Readonly<Record<string, string>>[]): string =>
+      all
+        .flatMap((each) => Object.entries(each))
+        .filter(([name]) => schema !== "old" || oldColumns.has(name))
         .map(([name, type]) => `${name} ${type}`)
         .join(", ");
+    const ofSessions = [
+      sessionColumns,
+      ...(isNewer ? [newerSessionColumns] : []),
+      ...(isNewest ? [newestSessionColumns] : []),
+    ];
+    const ofMessages = [
+      messageColumns,
+      ...(isNewer ? [newerMessageColumns] : []),
+      ...(isNewest ? [newestMessageColumns] : []),
+    ];
     this.#database.exec(
       `PRAGMA journal_mode = WAL;
-       CREATE TABLE sessions (${columns(sessionColumns)});
-       CREATE TABLE messages (${columns(messageColumns)});`,
+       CREATE TABLE sessions (${columns(...ofSessions)});
+       CREATE TABLE messages (${columns(...ofMessages)});
+       ${isNewer ? newerTables : ""}`,
     );
+  }
+
+  /** Statements of a case of its own. */
+  sql(statements: string): void {
+    this.#database.exec(statements);
   }
 
   /** Rows that are only in the write-ahead log stay there. */
@@ -124,7 +185,7 @@ export class HermesHome {
     row: Readonly<Record<string, string | number>>,
     messages: readonly HermesMessage[] = [],
   ): readonly number[] {
-    this.#insert("sessions", { id, source: "cli", started_at: this.now(), ...row });
+    this.insert("sessions", { id, source: "cli", started_at: this.now(), ...row });
     return this.rows(id, messages);
   }
 
@@ -136,7 +197,7 @@ export class HermesHome {
     return messages.map((message) => {
       const { role, content, calls, callId, reasoning, state, tool_calls: raw } = message;
       const timestamp = this.now();
-      this.#insert("messages", {
+      this.insert("messages", {
         session_id: id,
         role,
         content,
@@ -145,6 +206,7 @@ export class HermesHome {
         ...(typeof raw === "string" && { tool_calls: raw }),
         ...(callId !== undefined && { tool_call_id: callId }),
         ...(reasoning !== undefined && { reasoning }),
+        ...message.columns,
         ...(state !== undefined && { active: 0, compacted: state === "compacted" ? 1 : 0 }),
       });
       return timestamp;
@@ -161,7 +223,7 @@ export class HermesHome {
       .run(id, count);
   }
 
-  #insert(table: string, row: Readonly<Record<string, string | number>>): void {
+  insert(table: string, row: Readonly<Record<string, string | number | Uint8Array>>): void {
     const names = Object.keys(row);
     this.#database
       .prepare(

@@ -9,6 +9,7 @@ import type {
 } from "../source.ts";
 import type { Assembled, Line } from "./assemble.ts";
 import type { Conversation } from "./conversations.ts";
+import type { ModelUsage, StoredSession } from "./database.ts";
 import type { Report } from "../reading/folder.ts";
 import { mediaTypeOf } from "../reading/media-type.ts";
 import { sha256 } from "../transcript/entries.ts";
@@ -242,18 +243,7 @@ function usageOf(
   rows: Conversation["rows"],
   sidecar: Assembled["sidecar"],
 ): readonly ImportedUsage[] {
-  const used = rows.flatMap((row): ImportedUsage[] => {
-    const usage = {
-      input: count(row.input_tokens),
-      output: count(row.output_tokens),
-      cacheRead: count(row.cache_read_tokens),
-      cacheWrite: count(row.cache_write_tokens),
-      costMicros: micros(row.actual_cost_usd ?? row.estimated_cost_usd),
-    };
-    if (Object.values(usage).every((value) => value === 0)) return [];
-    const at = Math.round((row.ended_at ?? 0) * 1000);
-    return [{ type: "usage", key: row.id, at, model: row.model ?? "unknown", ...usage }];
-  });
+  const used = rows.flatMap(usageOfRow);
   if (used.length > 0 || sidecar === null) return used;
   const { input, output, cacheRead, cacheWrite, cost, model } = sidecar.usage;
   if (input + output + cost === 0) return [];
@@ -271,6 +261,48 @@ function usageOf(
     },
   ];
 }
+
+type Amounts = Pick<ImportedUsage, "input" | "output" | "cacheRead" | "cacheWrite" | "costMicros">;
+
+function amountsOf(row: ModelUsage | StoredSession): Amounts {
+  // A model's row has 0 where nothing is known.
+  const cost = row.actual_cost_usd || row.estimated_cost_usd;
+  return {
+    input: count(row.input_tokens),
+    output: count(row.output_tokens),
+    cacheRead: count(row.cache_read_tokens),
+    cacheWrite: count(row.cache_write_tokens),
+    costMicros: micros(cost),
+  };
+}
+
+const amountNames = ["input", "output", "cacheRead", "cacheWrite", "costMicros"] as const;
+
+/** The total of a session row, of which other models have their own share where hermes says so. */
+function usageOfRow(row: StoredSession): readonly ImportedUsage[] {
+  const at = Math.round((row.ended_at ?? 0) * 1000);
+  const rest = { ...amountsOf(row) };
+  const shares = new Map<string, Amounts>();
+  for (const each of row.models) {
+    if (each.model === row.model) continue;
+    const share = { ...(shares.get(each.model) ?? noAmounts) };
+    const amounts = amountsOf(each);
+    for (const name of amountNames) {
+      share[name] += amounts[name];
+      rest[name] = Math.max(0, rest[name] - amounts[name]);
+    }
+    shares.set(each.model, share);
+  }
+  const own = [row.id, row.model ?? "unknown", rest] as const;
+  const others = [...shares].map(([model, share]) => [`${row.id} ${model}`, model, share] as const);
+  return [own, ...others].flatMap(([key, model, amounts]) =>
+    amountNames.every((name) => amounts[name] === 0)
+      ? []
+      : [{ type: "usage" as const, key, at, model, ...amounts }],
+  );
+}
+
+const noAmounts: Amounts = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costMicros: 0 };
 
 function count(value: number | null | undefined): number {
   return value != null && value > 0 && Number.isSafeInteger(Math.round(value))

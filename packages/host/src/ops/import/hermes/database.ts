@@ -40,7 +40,21 @@ const sessionRow = z.object({
   thread_id: text,
   rowid: number,
 });
+/** Newer versions count each model of a session by itself. */
+const modelUsageRow = z.object({
+  session_id: z.string(),
+  model: z.string(),
+  input_tokens: number,
+  output_tokens: number,
+  cache_read_tokens: number,
+  cache_write_tokens: number,
+  estimated_cost_usd: number,
+  actual_cost_usd: number,
+});
+export type ModelUsage = z.infer<typeof modelUsageRow>;
+
 export type StoredSession = z.infer<typeof sessionRow> & {
+  readonly models: readonly ModelUsage[];
   readonly branchedFrom: string | null;
   readonly delegatedFrom: string | null;
   readonly resetFrom: string | null;
@@ -62,6 +76,7 @@ const messageRow = z.object({
   compacted: flag,
   display_kind: text,
   _compressed_summary: flag,
+  display_identity: text,
 });
 
 /** One row, with what the order of a conversation depends on. */
@@ -105,6 +120,7 @@ export class HermesDatabase {
     const wanted = Object.keys(sessionRow.shape).filter((name) => columns.has(name));
     const order = columns.has("started_at") ? "started_at, id" : "id";
     const rows = this.#all(`SELECT rowid, ${wanted.join(", ")} FROM sessions ORDER BY ${order}`);
+    const usage = this.#modelUsage();
     return rows.flatMap((row) => {
       const read = sessionRow.safeParse(row).data;
       if (read === undefined) return [];
@@ -116,12 +132,25 @@ export class HermesDatabase {
       return [
         {
           ...read,
+          models: usage.get(read.id) ?? [],
           branchedFrom: marker("_branched_from"),
           delegatedFrom: marker("_delegate_from"),
           resetFrom: marker("_reset_from"),
         },
       ];
     });
+  }
+
+  #modelUsage(): ReadonlyMap<string, readonly ModelUsage[]> {
+    const found = new Map<string, ModelUsage[]>();
+    for (const row of this.table("session_model_usage")) {
+      const read = modelUsageRow.safeParse(row).data;
+      if (read === undefined) continue;
+      const known = found.get(read.session_id);
+      if (known === undefined) found.set(read.session_id, [read]);
+      else known.push(read);
+    }
+    return found;
   }
 
   /** How many messages each session has. */
@@ -156,7 +185,12 @@ export class HermesDatabase {
 
   /** All rows of a small table, if it is there. */
   table(
-    name: "telegram_dm_topic_bindings" | "gateway_routing" | "compression_locks" | "state_meta",
+    name:
+      | "telegram_dm_topic_bindings"
+      | "gateway_routing"
+      | "compression_locks"
+      | "state_meta"
+      | "session_model_usage",
   ) {
     return this.has(name) ? this.#all(`SELECT * FROM ${name}`) : [];
   }
@@ -198,6 +232,7 @@ function readRow(raw: unknown, problem: (problem: RowProblem) => void): StoredRo
     model: read.model ?? null,
     summary: isMarkedSummary || isSummary(content.text),
     observed: read.observed,
+    identity: read.display_identity ?? null,
     where: ["db"],
   });
   return { row, message, undone: live === 0 && !read.compacted };

@@ -40,6 +40,8 @@ export interface Message {
   readonly summary: boolean;
   readonly attachments: readonly string[];
   readonly observed: boolean;
+  /** Copies of one message have the same, where hermes says so. */
+  readonly identity: string | null;
   /** The stream of a run whose text is still only in its journal. */
   readonly retryStream: string | null;
   /** The stream that the turn began with. */
@@ -69,6 +71,7 @@ const emptyMessage: Message = {
   summary: false,
   attachments: [],
   observed: false,
+  identity: null,
   retryStream: null,
   stream: null,
   where: [],

@@ -265,7 +265,7 @@ class ProfileReader {
 
   #readSessions(database: HermesDatabase | null): readonly StoredSession[] {
     try {
-      return database?.sessions() ?? [];
+      return this.#onceEach(database?.sessions() ?? []);
     } catch (error) {
       this.#report({
         code: "unreadable",
@@ -275,6 +275,23 @@ class ProfileReader {
       });
       return [];
     }
+  }
+
+  /** A damaged table can have the same id twice: its rows are of one conversation. */
+  #onceEach(sessions: readonly StoredSession[]): readonly StoredSession[] {
+    const byId = new Map<string, StoredSession>();
+    for (const session of sessions) {
+      if (byId.has(session.id))
+        this.#report({
+          code: "duplicate_id",
+          outcome: "damaged",
+          path: "state.db",
+          session: session.id,
+          text: "The database has this session more than once: the newest row counts.",
+        });
+      byId.set(session.id, session);
+    }
+    return [...byId.values()];
   }
 
   async #build(
@@ -332,7 +349,10 @@ class ProfileReader {
       via: rows.at(-1)?.source ?? (sidecar === null && rows.length > 0 ? undefined : "webui"),
       ...facts,
       // What was left behind when its conversation went on elsewhere is put away with it.
-      archived: facts.archived || (edge?.kind === "stale" && isArchived(parent)),
+      archived:
+        facts.archived ||
+        rows.at(-1)?.hidden === true ||
+        (edge?.kind === "stale" && isArchived(parent)),
       project,
       from: built.from === 0 ? from : Math.min(from, built.from),
       to: Math.max(built.to, from),

@@ -6,6 +6,11 @@ export type TimelineItem =
   /** Stands for the messages from one position to another. */
   | { readonly kind: "summary"; readonly from: number; readonly to: number; readonly text: string };
 
+/** A copy may be shortened: then only its identity tells. */
+function isSame(a: Message, b: Message): boolean {
+  return keyOf(a) === keyOf(b) || (a.identity !== null && a.identity === b.identity);
+}
+
 interface LiveItem {
   /** Its position in the timeline; of a summary, what it stands for. */
   readonly at: number;
@@ -58,7 +63,7 @@ export class Timeline {
   #isCopy(row: StoredMessage | undefined, live: LiveItem | undefined): boolean {
     if (row === undefined || live === undefined) return false;
     const message = this.#messageAt(live);
-    return message !== null && keyOf(message) === keyOf(row.message);
+    return message !== null && isSame(message, row.message);
   }
 
   /** How many rows directly before the summary repeat the beginning of what the model had. */
@@ -84,7 +89,7 @@ export class Timeline {
           isBefore &&
           original !== undefined &&
           copy !== undefined &&
-          keyOf(original.message) === keyOf(copy.message)
+          isSame(original.message, copy.message)
         );
       };
       if (Array.from({ length: count }, (_, index) => index).every(isBeginning)) return count;
