@@ -7,9 +7,12 @@ import { openSqliteStore } from "@holdfast/store/sqlite";
 import { type StartedProcess, startHost } from "@holdfast/testing/process/start-process";
 import { expect, onTestFinished, test } from "vitest";
 
-import { parseReport, type ReportItem } from "../../packages/host/src/ops/import/report.ts";
 import { writeHermesHome } from "../../packages/host/test/support/hermes/cases.ts";
-import { openTaker, owner } from "../../packages/host/test/support/hermes/import-into.ts";
+import {
+  openTaker,
+  owner,
+  readReport,
+} from "../../packages/host/test/support/hermes/import-into.ts";
 import {
   differencesFrom,
   type Truth,
@@ -99,14 +102,11 @@ async function expectWhole(home: string, { truth }: Source): Promise<void> {
   const store = await openSqliteStore({ file: join(home, "holdfast.db") });
   try {
     const reports = importsOf(home).filter((name) => name.endsWith(".json"));
-    const [report = ""] = reports
+    const [newest = ""] = reports
       .map((name) => join(home, "imports", name))
       .toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
-    const items: ReportItem[] = [];
-    const read = await parseReport(readFileSync(report, "utf8").split("\n"), (item) =>
-      items.push(item),
-    );
-    expect(read?.totals).toMatchObject({ state: "done", differs: 0 });
+    const { items, report } = await readReport(newest);
+    expect(report?.totals).toMatchObject({ state: "done", differs: 0 });
     const taker = await openTaker(home, store);
     expect(await differencesFrom(truth, { store, owner, items, taker })).toEqual([]);
     const found = await runFsck(store.audit, { now: await store.now() });

@@ -105,6 +105,8 @@ export const transferStrings = {
       `Name the export, zipped or unpacked: holdfast import ${source} <path>`,
     progress: (sessions: number, messages: number) =>
       `${formatNumber(sessions)} sessions, ${formatNumber(messages)} messages …`,
+    progressOf: (sessions: number, expected: number, messages: number) =>
+      `${formatNumber(sessions)} of ${formatNumber(expected)} sessions, ${formatNumber(messages)} messages …`,
     items: (name: string, outcomes: string) => `${name}: ${outcomes}`,
     outcome: (count: number, outcome: string) => `${formatNumber(count)} ${outcome}`,
     kinds: {

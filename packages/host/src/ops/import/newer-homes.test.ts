@@ -70,8 +70,12 @@ test("a newer home arrives: prompts as sent, bookkeeping rows, resets, chats, pi
     const entry = JSON.stringify({ session_id: "reset", origin });
     home.insert("gateway_routing", { scope: "/x", session_key: "k", entry_json: entry });
     const first = [
-      ...[user("plan"), assistant("glass"), user("how"), assistant("so")],
-      ...[user("more"), assistant("a door")],
+      user("plan"),
+      assistant("glass"),
+      user("how"),
+      assistant("so"),
+      user("more"),
+      assistant("a door"),
     ];
     home.session("plan-1", { end_reason: "compression", ended_at: home.now() }, first);
     home.session("plan-2", { parent_session_id: "plan-1" }, [
@@ -88,8 +92,13 @@ test("a newer home arrives: prompts as sent, bookkeeping rows, resets, chats, pi
   expect(await hashes("reset")).toEqual(said(user("again")));
   expect(await hashes("plan-2")).toEqual(
     said(
-      ...[user("plan"), assistant("glass"), user("how"), assistant("so")],
-      ...[user("more"), assistant("a door"), user("and then")],
+      user("plan"),
+      assistant("glass"),
+      user("how"),
+      assistant("so"),
+      user("more"),
+      assistant("a door"),
+      user("and then"),
     ),
   );
   expect(await summaries("plan-2")).toBe(1);

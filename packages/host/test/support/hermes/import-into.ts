@@ -82,8 +82,15 @@ export async function importInto(
       onProgress: () => {},
     },
   );
-  const listed: ReportItem[] = [];
-  const lines = readFileSync(finished.reportPath, "utf8").split("\n");
-  const report = await parseReport(lines, (item) => listed.push(item));
-  return { ...finished, items: listed, report };
+  return { ...finished, ...(await readReport(finished.reportPath)) };
+}
+
+export async function readReport(path: string): Promise<{
+  readonly items: readonly ReportItem[];
+  readonly report: StoredReport | null;
+}> {
+  const items: ReportItem[] = [];
+  const lines = readFileSync(path, "utf8").split("\n");
+  const report = await parseReport(lines, (item) => items.push(item));
+  return { items, report };
 }

@@ -30,7 +30,7 @@ function write(turn: number): void {
     writeFileSync(draft, JSON.stringify({ session_id: id, title: `Session ${id}`, messages: [] }));
     renameSync(draft, join(folder, `${id}.json`));
   }
-  console.log(String(turn));
+  process.stdout.write(`${turn}\n`);
 }
 
 // A large database takes a while to copy, and each commit changes pages all over it.

@@ -122,7 +122,12 @@ async function waitForEnd(
     lastShown = waited;
     const sessions = Object.values(view.items["session"] ?? {}).reduce((sum, n) => sum + n, 0);
     const messages = Object.values(view.before).reduce((sum, n) => sum + n, 0);
-    terminal.printError(texts.progress(sessions, messages));
+    const { expected = null } = view;
+    terminal.printError(
+      expected === null
+        ? texts.progress(sessions, messages)
+        : texts.progressOf(sessions, expected, messages),
+    );
   }
   return view;
 }

@@ -12,12 +12,13 @@ import { assemble, type Assembled } from "./assemble.ts";
 import { buildEntries, factsOf, type OriginMessage } from "./build-session.ts";
 import { readChats } from "./chats.ts";
 import { type Conversation, findConversations, isArchived, lastActivity } from "./conversations.ts";
-import type { HermesDatabase, StoredSession } from "./database.ts";
+import type { HermesDatabase } from "./database.ts";
 import { type Report, SourceFolder } from "../reading/folder.ts";
 import { reportDeleted, reportGhost, reportIndex, reportTables } from "./home-findings.ts";
 import { openDatabase } from "./open-database.ts";
 import { isMadeByPage, PageFolder, readTranscript } from "./page-files.ts";
 import type { Sidecar } from "./sidecar.ts";
+import { readSessions } from "./read-segment.ts";
 import { readSkills } from "./skills.ts";
 import {
   personaKey,
@@ -191,7 +192,7 @@ class ProfileReader {
     page: PageFolder | null,
     bot: string | null,
   ): AsyncGenerator<ImportItem> {
-    const sessions = this.#readSessions(database);
+    const sessions = readSessions(database, this.#report);
     const counts = database?.counts() ?? new Map<string, number>();
     const transcripts = await this.#transcripts();
     const ids = new Set([
@@ -261,37 +262,6 @@ class ProfileReader {
     for (const id of page?.deleted ?? [])
       if (!conversationOf.has(id)) reportDeleted(id, 0, this.#report);
     reportTables(database, this.#report);
-  }
-
-  #readSessions(database: HermesDatabase | null): readonly StoredSession[] {
-    try {
-      return this.#onceEach(database?.sessions() ?? []);
-    } catch (error) {
-      this.#report({
-        code: "unreadable",
-        outcome: "damaged",
-        path: "state.db",
-        text: `Its sessions can't be read (${error instanceof Error ? error.message : "unknown error"}).`,
-      });
-      return [];
-    }
-  }
-
-  /** A damaged table can have the same id twice: its rows are of one conversation. */
-  #onceEach(sessions: readonly StoredSession[]): readonly StoredSession[] {
-    const byId = new Map<string, StoredSession>();
-    for (const session of sessions) {
-      if (byId.has(session.id))
-        this.#report({
-          code: "duplicate_id",
-          outcome: "damaged",
-          path: "state.db",
-          session: session.id,
-          text: "The database has this session more than once: the newest row counts.",
-        });
-      byId.set(session.id, session);
-    }
-    return [...byId.values()];
   }
 
   async #build(

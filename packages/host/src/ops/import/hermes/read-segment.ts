@@ -1,5 +1,34 @@
-import type { HermesDatabase, StoredMessage } from "./database.ts";
+import type { HermesDatabase, StoredMessage, StoredSession } from "./database.ts";
 import type { Report } from "../reading/folder.ts";
+
+/** All sessions of the database. A damaged table can have the same id twice: its rows are of one conversation. */
+export function readSessions(
+  database: HermesDatabase | null,
+  report: Report,
+): readonly StoredSession[] {
+  const byId = new Map<string, StoredSession>();
+  try {
+    for (const session of database?.sessions() ?? []) {
+      if (byId.has(session.id))
+        report({
+          code: "duplicate_id",
+          outcome: "damaged",
+          path: "state.db",
+          session: session.id,
+          text: "The database has this session more than once: the newest row counts.",
+        });
+      byId.set(session.id, session);
+    }
+  } catch (error) {
+    report({
+      code: "unreadable",
+      outcome: "damaged",
+      path: "state.db",
+      text: `Its sessions can't be read (${error instanceof Error ? error.message : "unknown error"}).`,
+    });
+  }
+  return [...byId.values()];
+}
 
 /** The rows of one session, in their order. What can't be read is reported with its bytes. */
 export function readSegment(
