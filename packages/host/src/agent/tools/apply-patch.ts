@@ -27,7 +27,7 @@ export function createApplyPatch(deps: FileToolDeps): Tool {
   return defineTool({
     name: "apply_patch",
     description:
-      "Applies a unified diff to files of the workspace, all of it or nothing. Lines must stand in the files exactly as the diff says.",
+      "Applies a unified diff to files of the workspace, completely or not at all. Its lines must match the files exactly.",
     input,
     replay: "never",
     asks: "ask",

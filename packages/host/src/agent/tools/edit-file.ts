@@ -18,14 +18,14 @@ const input = z.strictObject({
   occurrences: z
     .enum(["one", "all"])
     .optional()
-    .describe("`one` unless told; `all` replaces each."),
+    .describe("`one` is the default; `all` replaces each."),
 });
 
 export function createEditFile(deps: FileToolDeps): Tool {
   return defineTool({
     name: "edit_file",
     description:
-      "Replaces the old text in a file of the workspace with the new one. The old one must be exact, with its spaces and line ends, and long enough to be found once.",
+      "Replaces old text in a file of the workspace with new text. The old text must be exact, including spaces and line ends, and long enough to occur only once.",
     input,
     replay: "never",
     asks: "ask",

@@ -14,7 +14,7 @@ export interface FileSearchDeps extends FileToolDeps {
 
 const maxShown = 1_000;
 const maxDepth = 10;
-const path = z.string().max(4_096).optional().describe("A folder; the workspace unless told.");
+const path = z.string().max(4_096).optional().describe("A folder; default: the workspace.");
 
 function namesOr(whenNone: string): SearchOutput {
   const whenMore = `[More than ${maxShown}: look at a part of it.]`;
@@ -28,7 +28,7 @@ export function createListFiles(deps: FileSearchDeps): Tool {
       "Lists the files and folders in a folder of the workspace. What .gitignore names is left out.",
     input: z.strictObject({
       path,
-      depth: z.int().min(1).max(maxDepth).optional().describe("How many levels; 1 unless told."),
+      depth: z.int().min(1).max(maxDepth).optional().describe("How many levels; default 1."),
     }),
     replay: "safe",
     asks: "none",

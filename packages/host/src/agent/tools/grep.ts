@@ -16,7 +16,7 @@ const output: SearchOutput = {
 
 const input = z.strictObject({
   pattern: z.string().min(1).max(1_000).describe("A regular expression, for one line."),
-  path: z.string().max(4_096).optional().describe("A folder; the workspace unless told."),
+  path: z.string().max(4_096).optional().describe("A folder; default: the workspace."),
   files: z.string().max(1_000).optional().describe("Only in files like this: **/*.ts"),
   case: z.enum(["matters", "ignored"]).optional(),
 });

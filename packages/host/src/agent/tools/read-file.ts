@@ -22,7 +22,7 @@ const input = z.strictObject({
     .min(1)
     .max(maxLines)
     .optional()
-    .describe(`How many lines or pages; ${defaultLines} unless told.`),
+    .describe(`How many lines or pages; default ${defaultLines}.`),
 });
 
 export interface ReadFileDeps extends FileToolDeps {

@@ -25,7 +25,7 @@ export function createSubmitPlan(): Tool {
   return defineTool({
     name: "submit_plan",
     description:
-      "In plan mode: gives the person your whole plan and waits until they approve it or comment on it. Only then is anything changed.",
+      "In plan mode: shows the person your whole plan and waits until they approve it or comment on it. Nothing is changed before.",
     input,
     replay: "safe",
     asks: "plan",

@@ -69,6 +69,17 @@ test("[safety] what a command prints counts as a stranger's text if it was grant
   ]);
 });
 
+test.each(["https://a.example", "a.example:80", "*", "a b", ""])(
+  "[safety] a command that is to reach %j, which is no host, does not run",
+  async (host) => {
+    const { run, folder } = await openTerminal();
+    const result = await run({ command: "echo x > ran", hosts: [host] });
+    expect(result).toMatchObject({ outcome: "failed" });
+    expect(result.output).toContain("Not the name of a host");
+    expect(() => readFileSync(join(folder, "ran"))).toThrow("ENOENT");
+  },
+);
+
 test("[safety] a command that was allowed for its sandbox's sake does not run without one", async () => {
   const { run, folder } = await openTerminal("off");
   const { signal } = new AbortController();

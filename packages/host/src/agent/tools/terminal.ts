@@ -54,11 +54,21 @@ const noNul = z
 
 const command = z
   .union([noNul.min(1), z.tuple([noNul.min(1)], noNul)])
-  .describe("A list of a program and its arguments; or a line for the shell.");
-const folder = z.string().max(4_096).optional().describe("Where; the workspace unless told.");
+  .describe("A list: program and arguments; or a string for the shell.");
+const folder = z
+  .string()
+  .max(4_096)
+  .optional()
+  .describe("Where to run it; default: the workspace.");
 const maxHosts = 20;
 const hosts = z
-  .array(z.string().max(253).regex(hostName))
+  // The pattern would cost every request of the model more tokens than the sentence.
+  .array(
+    z
+      .string()
+      .max(253)
+      .refine((name) => hostName.test(name), "Not the name of a host."),
+  )
   .min(1)
   .max(maxHosts)
   .optional()
@@ -74,7 +84,7 @@ function terminalInput(background: BackgroundRunner | undefined) {
   const short = seconds
     .max(maxSeconds)
     .optional()
-    .describe(`How long it may take; ${defaultSeconds} unless told.`);
+    .describe(`Time limit; default ${defaultSeconds}.`);
   const base = z.strictObject({ command, folder, seconds: short, hosts });
   if (background === undefined) return base;
   const maxBackgroundSeconds = background.maxSeconds;
@@ -82,7 +92,7 @@ function terminalInput(background: BackgroundRunner | undefined) {
     .max(Math.max(maxBackgroundSeconds, maxSeconds))
     .optional()
     .describe(
-      `How long it may take; ${defaultSeconds} unless told, ${maxSeconds} at most. In the background ${Math.min(defaultBackgroundSeconds, maxBackgroundSeconds)}, and ${maxBackgroundSeconds} at most.`,
+      `Time limit; default ${defaultSeconds}, at most ${maxSeconds}. In the background: ${Math.min(defaultBackgroundSeconds, maxBackgroundSeconds)}, at most ${maxBackgroundSeconds}.`,
     );
   return base.extend({
     seconds: long,
@@ -90,14 +100,14 @@ function terminalInput(background: BackgroundRunner | undefined) {
       .literal(true)
       .optional()
       .describe(
-        "It goes on when this turn is over, and its end is told by itself. For servers and what takes long.",
+        "Keeps running after this turn; you are told when it ends. For servers and slow commands.",
       ),
     publish: z
       .int()
       .min(1_024)
       .max(65_535)
       .optional()
-      .describe("A port on which the background command listens and which people can open."),
+      .describe("A port of the background command that people can open."),
   });
 }
 
@@ -128,7 +138,7 @@ export function createTerminal(deps: TerminalDeps): Tool {
   return defineTool({
     name: "terminal",
     description:
-      "Runs a command in the workspace and answers with its output. Prefer a list of a program and its arguments; a line is given to a shell. It can change the workspace and a /tmp of its own, which is deleted when it ends.",
+      "Runs a command in the workspace and returns its output. Prefer a list (program and arguments); a string goes to a shell. It can change the workspace and its own /tmp, which is deleted afterwards.",
     input: terminalInput(deps.background),
     replay: "never",
     timeLimitMs: maxTimeLimitMs + 10_000,

@@ -36,7 +36,7 @@ const input = z.strictObject({
 export function createTodo(reads: Pick<Reads, "entries">): Tool {
   return defineTool({
     name: "todo",
-    description: "Keeps a list of what is to be done in this session: replaces it, or shows it.",
+    description: "Keeps this session's to-do list: replaces or shows it.",
     input,
     replay: "safe",
     asks: "none",

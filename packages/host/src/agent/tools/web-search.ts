@@ -14,7 +14,7 @@ const maxShownSnippet = 240;
 
 const input = z.strictObject({
   query: z.string().trim().min(1).max(400),
-  since: z.enum(searchAges).optional().describe("At most this old."),
+  since: z.enum(searchAges).optional().describe("No older than this."),
 });
 
 /** There is one only while a provider is set up. */

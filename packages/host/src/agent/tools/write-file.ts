@@ -20,7 +20,7 @@ export function createWriteFile(deps: FileToolDeps): Tool {
   return defineTool({
     name: "write_file",
     description:
-      "Writes a whole file of the workspace, in place of what is there. To change a part, use edit_file.",
+      "Writes a whole file of the workspace, replacing what is there. To change a part, use edit_file.",
     input,
     // The same content gives the same file.
     replay: "safe",

@@ -69,7 +69,7 @@ const input = z.strictObject({
     .min(1)
     .max(maxMinutes)
     .optional()
-    .describe(`How long it may take; ${defaultMinutes} unless told.`),
+    .describe(`Time limit; default ${defaultMinutes}.`),
   agent: z
     .string()
     .min(1)
@@ -158,7 +158,7 @@ export function createDelegateTool(deps: DelegateDeps): Tool {
   return defineTool({
     name: "delegate",
     description:
-      "Gives a task to a child agent with the same tools and workspace, waits for it and answers with its last words. Several at once work side by side.",
+      "Gives a task to a child agent with the same tools and workspace, waits, and returns its final answer. Several at once run in parallel.",
     input,
     // The call determines its child: repeated, it finds the same one.
     replay: "safe",

@@ -42,7 +42,7 @@ export function createProcessesTool(
   return defineTool({
     name: "processes",
     description:
-      "The background processes of this session, which terminal starts: lists them, reads the newest output of one, or stops one. Their ends are told by themselves.",
+      "This session's background processes (started with terminal): lists them, reads the latest output of one, or stops one. You are told when one ends.",
     input,
     replay: "safe",
     asks: "none",
