@@ -2,8 +2,7 @@ import { afterAll, beforeEach, expect, test } from "vitest";
 import { createPageRig } from "../page/page-rig.ts";
 import { requirePage } from "../page/require-page.ts";
 import { followUntil, hasEnded, valueOf } from "../served-host.ts";
-import { serveBot, startFakeBotApi, untilShown } from "../telegram-rig.ts";
-import { signInInBrowser, startAuthorizationServer } from "./authorization-server.ts";
+import { startAuthorizationServer } from "./authorization-server.ts";
 
 const server = await startAuthorizationServer();
 afterAll(() => server.close());
@@ -50,32 +49,4 @@ test("a server is added and signed in to on the page with a real authorisation s
   await tab.getByRole("button", { name: "Sign out of guarded" }).click();
   await tab.getByText("This server needs you to sign in").waitFor();
   expect(consoleErrors).toEqual([]);
-});
-
-test("a chat is told which server needs a sign-in, and its link signs in without the page", async () => {
-  const platform = await startFakeBotApi();
-  const mcp = JSON.stringify({ guarded: { url: server.resource } });
-  const { client } = await serveBot(platform, { ...settings, HOLDFAST_MCP: mcp });
-  const stateOf = async () => valueOf(await client.listMcpServers()).servers[0];
-  await expect.poll(async () => (await stateOf())?.signIn).toBe("needed");
-  platform.say(7, "Hello {words:5}");
-  const linkIn = (): string | undefined =>
-    platform
-      .shownIn(7)
-      .flatMap(({ text }) => /https?:\/\/\S+\/oauth\/mcp\/sign-in\/[\w-]+/.exec(text) ?? [])
-      .at(0);
-  await untilShown(platform, () => linkIn() !== undefined);
-  expect(
-    platform
-      .shownIn(7)
-      .map(({ text }) => text)
-      .join(" "),
-  ).toContain("guarded needs you to sign in");
-  // Looking at it, as a preview does, begins nothing.
-  expect(await (await fetch(linkIn() ?? "")).text()).toContain("Continue to the sign-in");
-  expect(await signInInBrowser(linkIn() ?? "")).toContain("Signed in to guarded");
-  await expect.poll(async () => (await stateOf())?.state).toBe("ready");
-  expect(await stateOf()).toMatchObject({ signIn: "done" });
-  // The link was for this one sign-in.
-  expect((await fetch(linkIn() ?? "")).status).toBe(404);
 });

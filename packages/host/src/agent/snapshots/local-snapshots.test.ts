@@ -189,6 +189,30 @@ test("repositories inside, links and files that are too large are named and left
   );
 });
 
+test("a submodule is named and left as it is, and the files around it are saved", async () => {
+  put("lib/inner.txt", "one\n");
+  const inside = ["-C", join(folder, "lib"), "-c", "user.name=A", "-c", "user.email=a@b.example"];
+  for (const args of [
+    ["init", "-q"],
+    ["add", "-A"],
+    ["commit", "-qm", "Inner"],
+  ])
+    execFileSync("git", [...inside, ...args], { env: { PATH: process.env["PATH"] } });
+  put("outer.txt", "one\n");
+  put(".gitmodules", '[submodule "lib"]\n\tpath = lib\n\turl = ./lib\n');
+  commitAll();
+  const before = await snapshots.take(folder, signal);
+  put("outer.txt", "two\n");
+  put("lib/inner.txt", "two\n");
+  execFileSync("git", [...inside, "commit", "-qam", "Moved"], {
+    env: { PATH: process.env["PATH"] },
+  });
+  const found = await snapshots.changesSince(folder, before, signal);
+  expect(await contentsOf(found)).toEqual({ "outer.txt": ["one\n", "two\n"] });
+  expect(found.notSaved).toContainEqual({ path: "lib", reason: "repository" });
+  expect(readFileSync(join(folder, "lib/inner.txt"), "utf8")).toBe("two\n");
+});
+
 test("an index that names files outside of the folder brings none of them in", async () => {
   put("a.txt", "one\n");
   commitAll();
