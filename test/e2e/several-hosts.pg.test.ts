@@ -4,16 +4,20 @@ import type { Client } from "@holdfast/client";
 import { type RunState, type Seq, type SessionId } from "@holdfast/protocol";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
 import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
+import { startHost } from "@holdfast/testing/process/start-process";
 import { Client as PostgresClient } from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import {
   countWords,
   followUntil,
   hasEnded,
+  makeFolder,
   serveWithClient,
+  settingsFor,
   textIn,
   valueOf,
 } from "./served-host.ts";
+import { shareStore } from "./shared-store.ts";
 
 let database: Awaited<ReturnType<typeof createDatabase>>;
 let admin: PostgresClient;
@@ -165,4 +169,22 @@ test("[P1] a message gets an answer while PostgreSQL does not respond, and is st
   await followUntil(client, id, hasEnded);
   await expect.poll(async () => (await read(client, id)).words).toEqual([2, 3]);
   expect((await read(client, id)).asked).toEqual(["{words:2}", "{words:3}"]);
+});
+
+test("a runner process is told of the messages that a web process accepts", async () => {
+  const settings = {
+    ...(await shareStore("postgres")),
+    // It scans for work every 100 seconds.
+    HOLDFAST_LEASE_MS: "600000",
+  };
+  const { client } = await serveWithClient({ ...settings, HOLDFAST_ROLES: "web" });
+  const runner = startHost(["serve", "--roles", "runner"], {
+    env: settingsFor({ ...settings, HOLDFAST_HOME: join(makeFolder(), "home") }),
+  });
+  await runner.line((text) => text.includes("/health"));
+  const id = await begin(client, "{words:2}");
+  await followUntil(client, id, hasEnded);
+  await say(client, id, "{words:3}", "second");
+  await followUntil(client, id, hasEnded);
+  await expect.poll(async () => (await read(client, id)).words).toEqual([2, 3]);
 });

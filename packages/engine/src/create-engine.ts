@@ -327,6 +327,7 @@ export function createEngine(options: EngineOptions): Engine {
     notify(owner, session) {
       idleCompactor?.interrupt(session);
       if (runs === "here") runner.notify(owner, session);
+      else store.signalWork?.({ owner, session });
     },
     recoverLateJournals: (...read) => runner.recoverLateJournals(...read),
     async stopWaiting(owner, session, noticeId) {

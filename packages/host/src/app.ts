@@ -32,6 +32,7 @@ import { prepareHome } from "./ops/config/home.ts";
 import { type Role, roleNames } from "./ops/config/operation-settings.ts";
 import type { Config } from "./ops/config/settings.ts";
 import { refuseUnfinishedCopy } from "./ops/full-export/unfinished-copy.ts";
+import { followChanges } from "./ops/page-settings/follow-changes.ts";
 import { createPageSettings } from "./ops/page-settings/page-settings.ts";
 import { fileLimitWarning } from "./ops/health/process-limits.ts";
 import { monitorStore } from "./ops/health/store-health.ts";
@@ -108,8 +109,8 @@ export async function openApp(
   const { secrets, rows: encrypted } = await openSecrets(config, store, report);
   const addedServers = openAddedServers(encrypted);
   // Also on SQLite: another process on the store may have changed a limit that applies to what runs here.
-  pollForChanges([pageSettings], stopping.signal);
-  if (store.kind === "postgres") pollForChanges([encrypted], stopping.signal);
+  const followed = [pageSettings, ...(store.kind === "postgres" ? [encrypted] : [])];
+  followChanges(store, followed, stopping.signal);
   let ownAddress: string | null = null;
   const address = (): string | null =>
     config.origin.value === undefined ? ownAddress : `${config.origin.value}${basePath}`;
@@ -123,7 +124,7 @@ export async function openApp(
     liveness: createLiveness(),
   });
   const addedAndSignIns = { refresh: () => addedServers.refresh().then(() => signIns.check()) };
-  pollForChanges([addedAndSignIns], stopping.signal);
+  followChanges(store, [addedAndSignIns], stopping.signal);
   const models = createModelRegistry({
     config,
     environment: process.env,
@@ -325,18 +326,6 @@ async function checkStartup(config: Config): Promise<Outcome<StartupChecks>> {
   const notify = checkNotifyConfig(config);
   if (!notify.ok) return notify;
   return done({ token: token.value });
-}
-
-const changesPollMs = 1_000;
-
-/** A key or a setting that another host has stored is used here from then on. */
-function pollForChanges(
-  shared: readonly { readonly refresh: () => Promise<void> }[],
-  stopping: AbortSignal,
-): void {
-  const refresh = (): void => shared.forEach((rows) => void rows.refresh());
-  const timer = setInterval(refresh, changesPollMs).unref();
-  stopping.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
 /** Tries the sandbox out before the first command needs it. */

@@ -6,7 +6,7 @@ import type { Leases, ProcessIdentity } from "./lease.ts";
 import type { Reads } from "./reads.ts";
 import type { Register, Requests } from "./register.ts";
 import type { Search } from "./search.ts";
-import type { Work } from "./work.ts";
+import type { Work, WorkItem } from "./work.ts";
 
 /**
  * Durable storage for everything the engine knows.
@@ -61,6 +61,21 @@ export interface Store {
    * commit elsewhere it is called within one polling interval.
    */
   watch(session: SessionId, pace: WatchPace, wake: () => void): () => void;
+
+  /**
+   * Tells other processes that the session may have work. A hint, which may be lost. Absent if only scans of the store
+   * find the work of others.
+   */
+  signalWork?(item: WorkItem): void;
+
+  /** Calls `wake` with what other processes have signalled, or with `null` if signals may have been lost. */
+  watchWork?(wake: (item: WorkItem | null) => void): () => void;
+
+  /**
+   * Calls `wake` when another process may have changed a value of the register whose key has one of these words before
+   * its first slash. Absent if only reading finds such changes.
+   */
+  watchRegister?(words: readonly string[], wake: () => void): () => void;
 
   /**
    * Copies the whole store into a new file, consistently and while in use. Absent if the database has its own tools for

@@ -87,6 +87,7 @@ export class Runner {
 
   readonly #late: LateFiles | null;
   #sweepingSpills: Promise<void> | undefined;
+  #stopWatching: (() => void) | undefined;
   /** At the start, and after a run was lost here, hosts with other homes may be waiting for a spill of ours. */
   #isStatementDue = true;
   /** Spills the store refuses as they are; they stay for a person to inspect. */
@@ -102,6 +103,10 @@ export class Runner {
 
   /** Starts scanning for work and for cancels from other processes. */
   start(): void {
+    this.#stopWatching = this.#deps.log.store.watchWork?.((item) => {
+      if (item !== null) this.notify(item.owner, item.session);
+      else void this.sweep().catch((error: unknown) => this.#deps.onError(error));
+    });
     this.#loops.push(this.#every(this.#deps.sweepMs, () => this.sweep()));
     this.#loops.push(this.#every(cancelPollMs, () => this.#pollCancels()));
   }
@@ -248,6 +253,7 @@ export class Runner {
   /** Gives up every run, so that another runner can continue it at once. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    this.#stopWatching?.();
     for (const held of this.#leaseRenewer.held) held.lose("stopping");
     await Promise.all(this.#loops);
     await this.idle();

@@ -292,8 +292,9 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
     memoryPressure,
     leaseMs: leaseMs.value,
     resume: resume.value,
-    // Without the web role nothing notifies this process of new messages, so it scans often: people are waiting.
-    ...(!roles.value.includes("web") && { sweepMs: remoteInputSweepMs }),
+    // Without the web role and signals nothing tells this process of new messages, so it scans often: people wait.
+    ...(!roles.value.includes("web") &&
+      store.watchWork === undefined && { sweepMs: remoteInputSweepMs }),
     ...spending,
     budgets: {
       of: (run) => budgetOfChild(store.reads, run),

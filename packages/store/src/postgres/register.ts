@@ -28,7 +28,12 @@ const put = statement(
    RETURNING ${columnsOf(register, "register")}`,
 );
 
-export function createRegister(writer: Writer, pool: ReaderPool): Register {
+/** `onPut` is called with the key of each value that is put. */
+export function createRegister(
+  writer: Writer,
+  pool: ReaderPool,
+  onPut: (key: string) => void,
+): Register {
   return {
     async read(owner, key) {
       const [row] = await pool.rows(byKey, [owner, key]);
@@ -37,7 +42,11 @@ export function createRegister(writer: Writer, pool: ReaderPool): Register {
     async list(owner, prefix, limit) {
       return (await pool.rows(byPrefix, [owner, prefix, limit])).map(decodeRegister);
     },
-    put: (change) => writer.submit(putJob(change)),
+    async put(change) {
+      const result = await writer.submit(putJob(change));
+      if (result.status === "put") onPut(change.key);
+      return result;
+    },
   };
 }
 

@@ -10,6 +10,8 @@ import { createRequests } from "./requests.ts";
 import { createSearch } from "./search/search.ts";
 import { Indexer } from "./search/indexer.ts";
 import type { Settings } from "./settings.ts";
+import { Hints } from "./hints.ts";
+import { SignalConnection } from "./signals.ts";
 import { CommitNotifier } from "./watch.ts";
 import { statement } from "./connection.ts";
 import { releaseJob, blobJob, commitJob } from "./write/jobs.ts";
@@ -28,7 +30,9 @@ export interface PostgresStore extends Store {
 /** Puts the store together on a database whose schema is up to date. */
 export function createStore(settings: Settings): PostgresStore {
   const pool = new ReaderPool(settings);
-  const notifier = new CommitNotifier(settings, pool);
+  const signals = new SignalConnection(settings);
+  const hints = new Hints(signals);
+  const notifier = new CommitNotifier(settings, pool, signals);
   const indexer = new Indexer(pool, settings);
   const writer = new Writer(settings, ({ sessions, searchable }) => {
     notifier.notify(sessions);
@@ -59,7 +63,7 @@ export function createStore(settings: Settings): PostgresStore {
     },
     work: createWork(pool, now),
     requests: createRequests(writer, pool, now),
-    register: createRegister(writer, pool),
+    register: createRegister(writer, pool, (key) => hints.registerChanged(key)),
     search: createSearch(pool, indexer),
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>
@@ -67,11 +71,16 @@ export function createStore(settings: Settings): PostgresStore {
     purge: (owner, session) => writer.submit(purgeJob(owner, session)),
     prune: (limit) => writer.submit(pruneJob(limit)),
     watch: (session, pace, wake) => notifier.watch(session, pace, wake),
+    signalWork: (item) => hints.work(item),
+    watchWork: (wake) => hints.watchWork(wake),
+    watchRegister: (words, wake) => hints.watchRegister(words, wake),
     now,
     async close() {
       await writer.close();
       await leaseConnection.close();
       await notifier.close();
+      await hints.close();
+      await signals.close();
       await indexer.close();
       await pool.close();
     },

@@ -97,3 +97,30 @@ test("polling notices a change that nobody signalled", async () => {
   await woken;
   expect(watched.count()).toBeGreaterThan(2);
 });
+
+test("queued work and changed values of the register are signalled to other nodes, and lost signals told", async () => {
+  const { nodes, admin } = await openNodes({});
+  const chat = await openTestSession(nodes[0]);
+  const { owner, session } = chat;
+  const heard: unknown[] = [];
+  const connected = Promise.withResolvers<void>();
+  onTestFinished(
+    nodes[1].watchWork!((item) => {
+      heard.push(item);
+      connected.resolve();
+    }),
+  );
+  onTestFinished(nodes[1].watchRegister!(["setting"], () => void heard.push("setting")));
+  await connected.promise;
+  const put = (key: string) => nodes[0].register.put({ owner, key, value: "1", expect: 0 });
+  await put("setting/a");
+  await expect.poll(() => heard).toEqual([null, "setting", "setting"]);
+  await put("other/a");
+  nodes[0].signalWork!({ owner, session });
+  await expect.poll(() => heard.slice(3)).toEqual([{ owner, session }]);
+
+  await admin.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast signals' AND datname = current_database()",
+  );
+  await expect.poll(() => heard.slice(4)).toEqual([null, "setting"]);
+});

@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
-import type { Client } from "pg";
 import { type SessionId, sleep } from "@holdfast/protocol";
 import type { ReaderPool } from "./read/reader-pool.ts";
-import { statement, connectListener, runSetup } from "./connection.ts";
+import { statement } from "./connection.ts";
+import { fits, type SignalConnection, Unsent } from "./signals.ts";
 import type { WatchPace } from "@holdfast/engine";
 import type { Settings } from "./settings.ts";
 
@@ -78,8 +77,6 @@ export class HeadPoller {
 }
 
 const channel = "holdfast";
-/** PostgreSQL allows less than 8,000 bytes. */
-const maxPayloadBytes = 7_900;
 const anySession = "*";
 
 /**
@@ -88,22 +85,30 @@ const anySession = "*";
  * wait for each other's sync. A signal is only a hint: the heads of watched sessions are also polled.
  */
 export class CommitNotifier {
-  readonly #settings: Settings;
-  readonly #node = randomUUID();
+  readonly #signals: SignalConnection;
   readonly #watchers = new Map<SessionId, Set<() => void>>();
   readonly #pollers: Record<WatchPace, HeadPoller>;
-  readonly #unsent = new Set<SessionId>();
-  readonly #closed = new AbortController();
-  #client: Promise<Client> | undefined;
-  #sending: Promise<void> | undefined;
+  readonly #unsent: Unsent<SessionId>;
 
-  constructor(settings: Settings, pool: ReaderPool) {
-    this.#settings = settings;
+  constructor(settings: Settings, pool: ReaderPool, signals: SignalConnection) {
     const wake = (session: SessionId): void => this.#wake(session);
     this.#pollers = {
       calm: new HeadPoller(pool, settings.calmPollMs, wake),
       live: new HeadPoller(pool, settings.livePollMs, wake),
     };
+    this.#signals = signals;
+    this.#unsent = new Unsent(signals, channel, (sessions) => {
+      const payload = `${signals.node} ${sessions.join(" ")}`;
+      return fits(payload) ? payload : `${signals.node} ${anySession}`;
+    });
+    signals.subscribe(channel, {
+      isNeeded: () => this.#watchers.size > 0 || this.#unsent.size > 0,
+      onConnected: () => {
+        this.#wakeAll();
+        this.#unsent.send();
+      },
+      onSignal: (payload) => this.#onSignal(payload),
+    });
   }
 
   watch(session: SessionId, pace: WatchPace, wake: () => void): () => void {
@@ -113,7 +118,7 @@ export class CommitNotifier {
     const watcher = (): void => wake();
     watchers.add(watcher);
     const stopPolling = this.#pollers[pace].add(session);
-    this.#listen().catch(() => undefined);
+    this.#signals.connect();
     return () => {
       stopPolling();
       watchers.delete(watcher);
@@ -125,20 +130,15 @@ export class CommitNotifier {
 
   /** Call after a commit of this process. */
   notify(sessions: readonly SessionId[]): void {
-    for (const session of sessions) {
-      this.#unsent.add(session);
-      this.#wake(session);
-    }
-    this.#startSending();
+    for (const session of sessions) this.#wake(session);
+    this.#unsent.add(sessions);
   }
 
+  /** Resolves when what was committed has been signalled, if it could be. */
   async close(): Promise<void> {
-    this.#closed.abort();
     this.#watchers.clear();
     for (const poller of Object.values(this.#pollers)) poller.close();
-    await this.#sending;
-    const client = await this.#client?.catch(() => undefined);
-    await client?.end().catch(() => undefined);
+    await this.#unsent.settled();
   }
 
   #wake(session: SessionId): void {
@@ -149,64 +149,9 @@ export class CommitNotifier {
     for (const session of this.#watchers.keys()) this.#wake(session);
   }
 
-  #startSending(): void {
-    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
-  }
-
-  /** While one signal is being sent, the sessions of later commits collect for the next. */
-  async #send(): Promise<void> {
-    while (this.#unsent.size > 0) {
-      const sessions = [...this.#unsent];
-      this.#unsent.clear();
-      const ids = sessions.join(" ");
-      const payload = `${this.#node} ${ids.length < maxPayloadBytes - 40 ? ids : anySession}`;
-      try {
-        const client = await this.#listen();
-        await client.query("SELECT pg_notify($1, $2)", [channel, payload]);
-      } catch {
-        // Sent again when the connection is back; until then the other processes notice by polling.
-        for (const session of sessions) this.#unsent.add(session);
-        return;
-      }
-    }
-  }
-
-  /** The connection that listens and signals. Opened on first use, and reopened while anybody watches. */
-  #listen(): Promise<Client> {
-    if (this.#client !== undefined) return this.#client;
-    if (this.#closed.signal.aborted) return Promise.reject(new Error("closed"));
-    this.#client = this.#connect();
-    return this.#client;
-  }
-
-  async #connect(): Promise<Client> {
-    try {
-      const client = await connectListener(this.#settings);
-      client.on("notification", ({ payload = "" }) => this.#onSignal(payload));
-      client.once("end", () => void this.#reconnect());
-      await runSetup(client, `LISTEN ${channel}`);
-      // Signals sent while nobody listened are lost, so wake everyone.
-      this.#wakeAll();
-      queueMicrotask(() => this.#startSending());
-      return client;
-    } catch (error) {
-      void this.#reconnect();
-      throw error;
-    }
-  }
-
-  async #reconnect(): Promise<void> {
-    if (this.#closed.signal.aborted) return;
-    const lostClient = this.#client;
-    await sleep(100 + Math.random() * 400, this.#closed.signal);
-    if (this.#client !== lostClient) return;
-    this.#client = undefined;
-    if (this.#watchers.size + this.#unsent.size > 0) this.#listen().catch(() => undefined);
-  }
-
   #onSignal(payload: string): void {
     const [node, ...sessions] = payload.split(" ");
-    if (node === this.#node) return;
+    if (node === this.#signals.node) return;
     if (sessions[0] === anySession) this.#wakeAll();
     else for (const session of sessions) this.#wake(session as SessionId);
   }
