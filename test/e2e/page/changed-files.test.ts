@@ -55,24 +55,20 @@ test("an undo on the page says what it would do, leaves what a person changed, n
   expect(planned.split(/\n+/)).toEqual([
     "3 files",
     "a.txt",
-    "Put back",
+    "Restore",
     "b.txt",
-    "Deleted again",
+    "Delete",
     "c.txt",
-    "Stays: somebody else changed it since",
+    "Kept: it was changed since then",
   ]);
-  const effects = dialog.getByRole("region", { name: "Cannot be taken back" });
-  expect((await effects.innerText()).split(/\n+/)).toEqual([
-    "Cannot be taken back",
-    "Sent",
-    "b.txt",
-  ]);
+  const effects = dialog.getByRole("region", { name: "Cannot be undone" });
+  expect((await effects.innerText()).split(/\n+/)).toEqual(["Cannot be undone", "Sent", "b.txt"]);
   await dialog.getByRole("radio", { name: /^Only the files/ }).check();
   await dialog.getByRole("button", { name: "Undo", exact: true }).click();
-  const notice = tab.getByRole("note").filter({ hasText: "2 files were put back as before" });
+  const notice = tab.getByRole("note").filter({ hasText: "2 files were restored" });
   await notice.waitFor();
   expect(await notice.innerText()).toContain(
-    "Left as they are: c.txt (changed by somebody else since). Not taken back: sent b.txt.",
+    "Left as they are: c.txt (changed since then). Cannot be undone: sent b.txt.",
   );
   expect(files()).toEqual(["one\ntwo\nthree\n", null, "A person's own.\n"]);
   expect(await answers(tab).count()).toBeGreaterThan(0);

@@ -99,7 +99,7 @@ test("a skill is installed from a folder and an archive after a look at it, and 
   const list = settings.getByRole("list", { name: "Skills", exact: true });
   const place = form.getByLabel("A folder on the host", { exact: false });
   await place.fill(join(source, "tide-table"));
-  await form.getByRole("button", { name: "Look at it" }).click();
+  await form.getByRole("button", { name: "Preview" }).click();
   await dialog.getByText("About tide-table.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   expect(existsSync(join(rig.home(), "skills/tide-table"))).toBe(false);

@@ -35,10 +35,10 @@ test("a conversation begins in a worktree; its branch is shown, and removing it 
   await tab.getByRole("button", { name: "Files", exact: true }).click();
   await tab.getByText(`git merge ${worktree.branch}`).waitFor();
   await tab.getByText("1 file not committed, 0 commits not merged").waitFor();
-  await tab.getByRole("button", { name: "Remove with the branch…" }).click();
+  await tab.getByRole("button", { name: "Remove with its branch…" }).click();
   const dialog = tab.getByRole("dialog");
   await dialog.getByText("1 file that is not committed", { exact: false }).waitFor();
-  await dialog.getByRole("button", { name: "Remove and lose this work" }).click();
+  await dialog.getByRole("button", { name: "Remove and discard this work" }).click();
   await tab.getByText("There is no such worktree", { exact: false }).waitFor();
   expect(git(repository, "branch", "--format=%(refname:short)")).toBe("main");
   expect(consoleErrors.filter((line) => !line.includes("404"))).toEqual([]);

@@ -15,15 +15,15 @@ test("a restore says what was put back, what was left and why, and what no undo 
       ],
     }),
   ).toBe(
-    "3 files were put back as before: a.txt, b.txt and 1 more. " +
-      "Left as they are: c.txt (changed by somebody else since). " +
-      "Not everything is known: git is not installed, so what commands changed was not saved. " +
-      "Not taken back: ran npm publish (registry.npmjs.org); sent report.pdf.",
+    "3 files were restored: a.txt, b.txt and 1 more. " +
+      "Left as they are: c.txt (changed since then). " +
+      "Not everything is known: git is not installed, so changes made by commands were not saved. " +
+      "Cannot be undone: ran npm publish (registry.npmjs.org); sent report.pdf.",
   );
 });
 
 test("a restore that had nothing to do says so", () => {
   expect(describeRestored("undo", { restored: [], count: 0, kept: [] })).toBe(
-    "No file was put back.",
+    "No files were restored.",
   );
 });

@@ -10,24 +10,24 @@ export type RestoreCause = "undo" | "redo" | "switch";
 
 const begins = {
   undo: {
-    none: "No file was put back",
-    one: "# file was put back as before",
-    other: "# files were put back as before",
+    none: "No files were restored",
+    one: "# file was restored",
+    other: "# files were restored",
   },
   redo: {
-    none: "No file was changed again",
+    none: "No files were changed again",
     one: "The undo of files was reverted: # file was changed again",
     other: "The undo of files was reverted: # files were changed again",
   },
   switch: {
-    none: "No file had to be changed for this version",
-    one: "# file was brought to how this version left it",
-    other: "# files were brought to how this version left them",
+    none: "No files had to change for this version",
+    one: "# file was set to this version",
+    other: "# files were set to this version",
   },
 } as const;
 
 const keptReasons: Readonly<Record<KeptReason, string>> = {
-  changed: "changed by somebody else since",
+  changed: "changed since then",
   lost: "no longer saved here",
   failed: "could not be read or written",
 };
@@ -43,16 +43,16 @@ const effectKinds: Readonly<Record<LastingEffect["kind"], (text: string, tool: s
   };
 
 const missingReasons: Readonly<Record<UnsavedReason, string>> = {
-  no_git: "git is not installed, so what commands changed was not saved",
+  no_git: "git is not installed, so changes made by commands were not saved",
   too_many: "a command changed too many files to save",
-  failed: "the files before a command could not be saved",
+  failed: "the files could not be saved before a command ran",
   too_large: "a file was too large to save",
   link: "a link was changed",
   repository: "a repository inside the folder was not saved",
-  changing: "a file kept changing while it was saved",
+  changing: "a file kept changing while it was being saved",
   unreadable: "a file could not be read",
   elsewhere: "some files were saved on another machine, for another folder, or are no longer saved",
-  interrupted: "a command was interrupted, and what it left is unknown",
+  interrupted: "a command was interrupted, so it is unclear what it changed",
 };
 
 const mostNames = 10;
@@ -70,7 +70,7 @@ export function describeRestored(cause: RestoreCause, files: FilesRestored): str
     `${beginning}${names}.`,
     ...(left.length === 0 ? [] : [`Left as they are: ${listOf(left, mostNames)}.`]),
     ...(reasons.length === 0 ? [] : [`Not everything is known: ${listOf(reasons, mostNames)}.`]),
-    ...(effects.length === 0 ? [] : [`Not taken back: ${listOf(effects, mostEffects)}.`]),
+    ...(effects.length === 0 ? [] : [`Cannot be undone: ${listOf(effects, mostEffects)}.`]),
   ].join(" ");
 }
 

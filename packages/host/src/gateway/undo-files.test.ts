@@ -24,7 +24,7 @@ test("/undo files and /redo files say what was done with the conversation and wi
   await untilShown(platform, 1);
   platform.say(7, "/undo files");
   await expect.poll(() => lastIn(7)).toContain("Last turn undone");
-  expect(lastIn(7)).toContain("No file was put back.");
+  expect(lastIn(7)).toContain("No files were restored.");
   platform.say(7, "/redo files only");
   await expect.poll(() => lastIn(7)).toContain("No files were put back since the last message.");
 });

@@ -4,14 +4,14 @@ import { formatDollars, formatNumber, plural } from "@holdfast/protocol";
 export const agentsStrings = {
   agents: {
     title: "Agents",
-    hint: "Who a task can be delegated to. Each agent is a file with a prompt, and limits for tools, rights, model and budget. It never may more than the conversation that gives it the task.",
+    hint: "Who tasks can be delegated to. Each agent is a file with a prompt, and limits for tools, rights, model and budget. It can never do more than the conversation that gives it the task.",
     none: "No agents yet. Put a Markdown file with a name, a description and a prompt into ~/.holdfast/agents on the host.",
     source: { home: "on this host", workspace: "from this folder" },
     state: {
       on: "on",
       off: "off",
-      undecided: "waiting for your decision: no task is given to it",
-      refused: "rejected: no task is given to it",
+      undecided: "waiting for your decision: it gets no tasks",
+      refused: "rejected: it gets no tasks",
     },
     limits: {
       tools: (names: readonly string[]) =>
@@ -36,13 +36,13 @@ export const agentsStrings = {
       count === 1
         ? "An agent was found in this folder"
         : `${count} agents were found in this folder`,
-    lead: "If you trust an agent, tasks of this conversation can be given to it. If its file changes, you are asked again.",
+    lead: "If you trust an agent, this conversation can give it tasks. If its file changes, you are asked again.",
     trust: "Trust this agent",
     refuse: "Don’t use it",
     trustNamed: (name: string) => `Trust ${name}`,
     refuseNamed: (name: string) => `Don’t use ${name}`,
-    trusted: "Trusted. Tasks can be given to it from the next answer on.",
-    refused: "Rejected. No task is given to it.",
+    trusted: "Trusted. It can be given tasks from the next answer on.",
+    refused: "Rejected. It gets no tasks.",
     waiting: (count: number) =>
       `${count} more in this folder need your decision. Open the conversation’s context to trust them.`,
     noneHere: "This conversation has no agents to give tasks to.",

@@ -92,7 +92,7 @@ export const hostSettingsStrings = {
   },
   attention: {
     title: "Notifications",
-    hint: "While you are looking elsewhere: when something needs your approval, a question is waiting, or a long answer is finished. Saved in this browser.",
+    hint: "For when you are not looking at this page: something needs your approval, a question is waiting, or a long answer is finished. Saved in this browser.",
     notifications: "Show notifications",
     sound: "Play a sound",
     blocked: "Your browser blocks notifications from this page. Allow them in its site settings.",

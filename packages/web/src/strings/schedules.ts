@@ -53,7 +53,7 @@ export const schedulesStrings = {
       missed: "If missed",
       cost: "Last 30 days",
       limit: "Spending limit",
-      maker: "Made by",
+      maker: "Created by",
       last: "Last time",
     },
     zone: (times: string, zone: string) => `${times}, ${zone} time`,

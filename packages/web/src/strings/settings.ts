@@ -1,3 +1,6 @@
+/** As their makers write them. */
+const storeNames: Readonly<Record<string, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" };
+
 const compactNumber = new Intl.NumberFormat("en", {
   notation: "compact",
   maximumFractionDigits: 1,
@@ -186,7 +189,8 @@ export const settingsStrings = {
     version: "Version",
     store: "Store",
     status: "Status",
-    storeReady: (kind: string, ready: boolean) => `${kind}, ${ready ? "ready" : "not ready"}`,
+    storeReady: (kind: string, ready: boolean) =>
+      `${storeNames[kind] ?? kind}, ${ready ? "ready" : "not ready"}`,
     openApprovals: "Pending approvals",
     noApprovals: "Nothing needs your approval.",
     openSession: "Open the conversation",
@@ -203,7 +207,7 @@ export const settingsStrings = {
     },
     backup: {
       title: "Backup",
-      hint: "Copies the database and memory to the “backups” folder of the home while the host runs. Keys and the token are not included.",
+      hint: "Copies the database and memory to the “backups” folder in the host's home, while the host keeps running. Keys and the token are not included.",
       start: "Back up now",
       made: (name: string, bytes: number) =>
         `Backup ${name} created: ${(bytes / 1024 / 1024).toFixed(1)} MB.`,
@@ -238,7 +242,7 @@ export const settingsStrings = {
   },
   apiKeys: {
     title: "API keys",
-    hint: "A program with a key reaches the conversations that it began, with the rights of the key's profile.",
+    hint: "A program with a key can use the conversations that it started, with the rights of the key's profile.",
     facts: (profile: string, lastUsed: string | null) =>
       `profile ${profile}; ${lastUsed === null ? "never used" : `last used ${lastUsed}`}`,
     form: "A new API key",
@@ -253,7 +257,7 @@ export const settingsStrings = {
   },
   rights: {
     title: "Rights",
-    hint: "What a message may cause depends on where it comes from. By default groups have the profile group, webhooks have webhook, and everything else has owner.",
+    hint: "What a message may do depends on where it comes from. By default, groups have the profile “group”, webhooks “webhook”, and everything else “owner”.",
     toolsFact: (tools: readonly string[]) =>
       tools.includes("*") ? "all tools" : tools.length === 0 ? "no tools" : tools.join(", "),
     sessionsFact: {

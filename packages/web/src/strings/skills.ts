@@ -7,7 +7,7 @@ export const skillsStrings = {
     install: {
       title: "Install skills",
       place: "A folder on the host, or the https address of a git repository",
-      look: "Look at it",
+      look: "Preview",
       looking: "Reading…",
       upload: "Upload an archive",
       hint: "A zip or tar.gz archive works too. You see what is in it before anything is installed.",
@@ -19,7 +19,7 @@ export const skillsStrings = {
         count === 0
           ? "It replaces the installed one, which has the same files."
           : `It replaces the installed one: ${count === 1 ? "1 file is" : `${count} files are`} different`,
-      change: { added: "New", removed: "Gone", changed: "Changed" },
+      change: { added: "New", removed: "Removed", changed: "Changed" },
       installed: (names: readonly string[]) => `Installed: ${names.join(", ")}`,
     },
     source: {

@@ -60,6 +60,13 @@ export const talkStrings = {
     thoughts: "Thoughts",
     thinking: "Thinking…",
     attached: (sources: string) => `Added for the model: ${sources}`,
+    /** What the host adds to a message, by its name in the log. */
+    addedSource: (source: string) =>
+      source === "workspace"
+        ? "where the files are"
+        : source === "mode"
+          ? "the mode"
+          : source.replace(/^file /, ""),
     superseded: "Recovered late. A newer answer is below. The model does not see this one.",
     recovered: "Recovered after an interruption",
     partial: {

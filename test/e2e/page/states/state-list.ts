@@ -218,7 +218,7 @@ const panels: readonly State[] = [
     },
     inView: (tab) => [
       tab.getByRole("radio", { name: "Conversation and files" }),
-      tab.getByRole("heading", { name: "Cannot be taken back" }),
+      tab.getByRole("heading", { name: "Cannot be undone" }),
       tab.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }),
     ],
     sizes: usual,

@@ -275,7 +275,7 @@ describe.each(databases)("undo of files on $name", (factory) => {
     expect(["a.txt", "b.txt"].map(rig.read)).toEqual(["one\n", "one\n"]);
     const notices = (await rig.session.entries()).filter(({ type }) => type === "notice.added");
     expect(notices.map(({ data }) => data["text"])).toEqual([
-      "2 files were put back as before: a.txt, b.txt.",
+      "2 files were restored: a.txt, b.txt.",
     ]);
   });
 

@@ -19,13 +19,13 @@ test("doctor says how much is kept to undo files, and warns for a month if some 
   const now = Date.UTC(2026, 0, 20);
   expect(await checkSavedFiles(config, now)).toMatchObject({
     state: "good",
-    words: "0 of 100 MB to undo what tools did to files",
+    words: "0 of 100 MB used to undo changes to files",
   });
   const snapshots = new LocalFileSnapshots({ folder, git: null });
   await snapshots.put(snapshots.workspaceOf(home), new TextEncoder().encode("kept"));
   await noteRemoval(folder, { at: now, upTo: now - 1_000, bytes: 5 });
   const found = await checkSavedFiles(config, now + 29 * 86_400_000);
   expect(found).toMatchObject({ state: "care" });
-  expect(found.words).toMatch(/^1 of 100 MB .*is not undone any more$/);
+  expect(found.words).toMatch(/^1 of 100 MB .*can no longer be undone$/);
   expect(await checkSavedFiles(config, now + 31 * 86_400_000)).toMatchObject({ state: "good" });
 });

@@ -2,7 +2,7 @@ import { plural } from "@holdfast/protocol";
 /** Every text of `holdfast workspaces`, `keys`, `approvals` and `link`. A translation replaces these tables. */
 export const workspacesStrings = {
   about:
-    "The folders that sessions may work in. If the operator has set roots (workspaceRoots), these decide. Otherwise allow a folder once, on the host's machine: never your home folder, a folder that contains it, or Holdfast's own.",
+    "The folders that sessions may work in. If the operator has set roots (workspaceRoots), only folders below them count. Otherwise allow a folder once, on the host's machine: never your home folder, a folder that contains it, or Holdfast's own.",
   examples: {
     allow: "the current folder",
     list: "the operator's roots, and what you have allowed",
@@ -65,7 +65,7 @@ export const linkStrings = {
 /** Every text of `holdfast worktrees`. A translation replaces this table. */
 export const worktreesStrings = {
   about:
-    "A session can work in a git worktree of a repository: a folder of its own in the home of Holdfast, on a branch of its own (holdfast chat --worktree). To take over what it did, merge the branch in the repository: git merge <branch>. A worktree is removed here, or with its session when that is deleted for good.",
+    "A session can work in a git worktree of a repository: a folder of its own in the home of Holdfast, on a branch of its own (holdfast chat --worktree). To bring its work into your branch, run git merge <branch> in the repository. A worktree is removed here, or with its session when that is deleted for good.",
   flags: {
     deleteBranch: "also delete the branch",
     lose: "the code of the work that may be lost, as the refusal names it",

@@ -3,12 +3,12 @@ import { formatNumber, plural } from "@holdfast/protocol";
 /** Every text of `holdfast agents`. A translation replaces this table. */
 export const agentsStrings = {
   about:
-    "An agent profile is a Markdown file that says how delegated tasks of one kind are worked on: a prompt, and limits for tools, rights, mode, model, effort and budget. Yours are in ~/.holdfast/agents. With --session, also those in the session's folder (.holdfast/agents); tasks are given to these only after you have trusted them as they are now.\n\nA delegated task never may more than the session that gave it.",
+    "An agent profile is a Markdown file that says how delegated tasks of one kind are worked on: a prompt, and limits for tools, rights, mode, model, effort and budget. Yours are in ~/.holdfast/agents. With --session, also those in the session's folder (.holdfast/agents); tasks are given to these only after you have trusted them as they are now.\n\nA delegated task can never do more than the session that delegated it.",
   flags: { session: "also the agents in this session's folder" },
   examples: {
     list: "all agents; those that cannot be used, and why",
     show: "its prompt, its limits, and what to check before you trust it",
-    off: "no task is given to it; on brings it back",
+    off: "it gets no tasks; on brings it back",
   },
   none: "No agents yet. Put a Markdown file with a name, a description and a prompt into ~/.holdfast/agents.",
   shadowed: (state: string, by: string) => `${state}, but the one in ${by} is used instead`,

@@ -64,9 +64,9 @@ export const doctorStrings = {
   },
   saved: {
     size: (megabytes: number, most: number) =>
-      `${formatNumber(megabytes)} of ${formatNumber(most)} MB to undo what tools did to files`,
+      `${formatNumber(megabytes)} of ${formatNumber(most)} MB used to undo changes to files`,
     removed: (size: string, upTo: string, at: string) =>
-      `${size}; what was saved until ${upTo} was removed on ${at} to make room, and is not undone any more`,
+      `${size}; what was saved until ${upTo} was removed on ${at} to make room, and can no longer be undone`,
     mend: "To keep more: holdfast config set snapshotSize <megabytes>",
   },
   machine: {

@@ -33,7 +33,7 @@ export const programStrings = {
     schedules: "prompts sent at set times: list, add, switch, remove",
     mcp: "let an MCP client use this host, over standard input and output",
     "mcp-servers": "MCP servers that agents can use: list, add, switch, remove",
-    rights: "what messages may cause: list, set and assign rights profiles",
+    rights: "what messages may do: list, set and assign rights profiles",
     workspaces: "the folders that sessions may work in: list, allow, forget",
     worktrees: "git worktrees that sessions work in: list, remove",
     instructions: "how the agent should answer you: show, set, delete",

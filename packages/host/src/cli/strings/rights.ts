@@ -1,7 +1,7 @@
 /** Every text of `holdfast rights`. A translation replaces this table. */
 export const rightsStrings = {
   about:
-    "What a message may cause depends on where it comes from. By default groups have the profile group, webhooks have webhook, and everything else has owner.",
+    "What a message may do depends on where it comes from. By default, groups have the profile group, webhooks have webhook, and everything else has owner.",
   flags: {
     tools: "tools by name; read_file,wiki__* allows all that begin with wiki__ (all)",
     sessions: "the sessions that can be searched: own, project or all (own)",

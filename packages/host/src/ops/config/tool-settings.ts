@@ -13,7 +13,7 @@ import { listOf, setting, wholeNumber } from "./setting.ts";
 /** What tools may do, where, and who is asked. */
 export const toolSettings = {
   toolPolicy: setting<"ask" | "read-only" | "trusted" | "deny">({
-    about: "what tools may do without a person's word",
+    about: "what tools may do without asking",
     allowed:
       "ask (reading is free, everything else asks), read-only (nothing but reading), trusted (everything but a shell) or deny",
     schema: z.enum(["ask", "read-only", "trusted", "deny"]),

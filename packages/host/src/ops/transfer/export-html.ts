@@ -47,7 +47,7 @@ export async function* writeHtml(
   yield `<meta name="viewport" content="width=device-width, initial-scale=1">\n`;
   yield `<title>${escapeHtml(title)}</title>\n<style>${pageStyle}</style>\n</head>\n<body>\n`;
   yield `<h1>${escapeHtml(title)}</h1>\n`;
-  yield `<p>Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.</p>\n`;
+  yield `<p>Started ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.</p>\n`;
   // Most hosts never export anything, so the parser is loaded when it is needed.
   const { renderMarkdown } = await import("./render-markdown.ts");
   let isHiding = false;

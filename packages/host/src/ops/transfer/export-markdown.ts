@@ -9,7 +9,7 @@ export async function* writeMarkdown(
   fileHref?: FileHref,
 ): AsyncGenerator<string> {
   yield `# ${oneLine(title)}\n\n`;
-  yield `Begun ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.\n`;
+  yield `Started ${formatTime(createdAt)}, exported ${formatTime(exportedAt)}.\n`;
   let isHiding = false;
   for await (const { entry, version, isHidden = false } of entries) {
     if (isHidden && !isHiding)
@@ -22,7 +22,16 @@ export async function* writeMarkdown(
 export const versionText = ({ number, count }: NonNullable<ExportedEntry["version"]>): string =>
   `version ${number} of ${count}`;
 
-export const formatTime = (at: number): string => new Date(at).toISOString();
+const dayAndTime = new Intl.DateTimeFormat("en", {
+  dateStyle: "long",
+  timeStyle: "short",
+  timeZone: "UTC",
+});
+
+/** Whoever reads a document may be anywhere: `November 19, 2026 at 8:18 PM UTC`. */
+export const formatTime = (at: number): string =>
+  // It writes a narrow no-break space before AM and PM, which few fonts have.
+  `${dayAndTime.format(at).replaceAll("\u202f", " ")} UTC`;
 
 const roleLabels = { user: "You", assistant: "Assistant", tool: "Tool" } as const;
 

@@ -192,7 +192,7 @@ function AddedForModel({ parts }: { parts: readonly Part[] }) {
     // The message shows its own time.
     .filter(({ source }) => source !== timeSource);
   if (added.length === 0) return null;
-  const sources = added.map(({ source }) => source.replace(/^file /, "")).join(", ");
+  const sources = added.map(({ source }) => strings.talk.addedSource(source)).join(", ");
   return (
     <details className="fold">
       <summary>
