@@ -25,6 +25,7 @@ test("a conversation begins in a worktree; its branch is shown, and removing it 
   await tab.getByRole("menuitemradio", { name: "worktree-tides" }).click();
   await tab.getByRole("button", { name: "Folder" }).click();
   await tab.getByRole("menuitemradio", { name: "In a worktree" }).click();
+  await tab.getByRole("button", { name: "worktree-tides (worktree). Folder" }).waitFor();
   await send(tab, "Hello {words:2}");
   await untilDone(tab);
   const { session } = valueOf(await rig.client().readSession({ params: { id: sessionOf(tab) } }));

@@ -18,7 +18,9 @@ interface FolderMenuProps {
 export function FolderMenu({ workspace, onChoose, worktree }: FolderMenuProps) {
   const known = useKnownFolders();
   const [isAsking, setIsAsking] = useState(false);
-  const shown = workspace === null ? strings.folder.own : lastName(workspace);
+  const isInWorktree = worktree?.isOn === true && workspace !== null;
+  const name = workspace === null ? strings.folder.own : lastName(workspace);
+  const shown = isInWorktree ? strings.folder.worktreeOf(name) : name;
   const paths = [...new Set([...known, ...(workspace === null ? [] : [workspace])])];
   return (
     <>
@@ -57,7 +59,7 @@ export function FolderMenu({ workspace, onChoose, worktree }: FolderMenuProps) {
           { label: strings.folder.other, icon: "search", onChoose: () => setIsAsking(true) },
         ]}
       >
-        <Icon name="folder" />
+        <Icon name={isInWorktree ? "branch" : "folder"} />
         <span>{shown}</span>
       </Menu>
       {isAsking && <FolderDialog onChoose={onChoose} onClose={() => setIsAsking(false)} />}

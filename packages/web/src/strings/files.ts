@@ -54,6 +54,7 @@ export const filesStrings = {
     own: "Own folder",
     ownHint: "An empty folder that Holdfast keeps for this conversation",
     worktree: "In a worktree",
+    worktreeOf: (folder: string) => `${folder} (worktree)`,
     worktreeHint: "On a branch of its own, beside your files. The folder must be a git repository.",
     other: "Other folder…",
     title: "Work in a folder",

@@ -178,6 +178,7 @@ export const talkStrings = {
     whole: "All arguments",
     workspace: (path: string) => `In ${path}`,
     ownWorkspace: "this conversation's workspace",
+    ownWorktree: "this conversation's worktree",
     covers: "Applies to",
     lasts: "Valid",
     untilRevoked: "until you revoke it",

@@ -77,6 +77,7 @@ function diffLines(before: readonly string[], after: readonly string[]): readonl
   ];
 }
 
+const worktreeName = /the workspace "worktree:[0-9a-f]{16}"/;
 const sessionWorkspace = /[/\\]workspaces[/\\]ses_[^/\\]+$/;
 
 /**
@@ -84,6 +85,11 @@ const sessionWorkspace = /[/\\]workspaces[/\\]ses_[^/\\]+$/;
  * line, which is the host's: the lines below are exactly what would run.
  */
 export function withWorkspaceName(shown: string, workspace: string | undefined): string {
+  const [firstLine = ""] = shown.split("\n", 1);
+  if (worktreeName.test(firstLine))
+    return (
+      firstLine.replace(worktreeName, strings.approval.ownWorktree) + shown.slice(firstLine.length)
+    );
   if (workspace === undefined || !sessionWorkspace.test(workspace)) return shown;
   const start = shown.indexOf(` in ${workspace}`);
   const lineEnd = shown.indexOf("\n");
