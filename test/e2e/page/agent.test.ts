@@ -205,6 +205,12 @@ test("a project's conversations start with its instructions, are found by it, an
   await form.getByLabel("Folder").fill("");
   await form.getByRole("button", { name: "Save" }).click();
   await tab.getByRole("button", { name: "Edit project Tides" }).waitFor();
+  // The long form is gone: what was being looked at stays in view.
+  const add = tab.getByRole("button", { name: "Add a project" });
+  await expect.poll(() => add.evaluate((button) => button === document.activeElement)).toBe(true);
+  await tab.getByRole("button", { name: /Filter conversations/ }).click();
+  await tab.getByRole("menuitemradio", { name: "Tides" }).waitFor();
+  await tab.keyboard.press("Escape");
   const talk = await openAnother();
   await talk.getByRole("button", { name: "No project. Project for the new conversation" }).click();
   await talk.getByRole("menuitemradio", { name: "Tides" }).click();

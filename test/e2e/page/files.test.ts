@@ -211,13 +211,12 @@ test("files keep the order in which they were added, and one that failed is trie
   const { tab } = await rig.openTab();
   const chips = tab.getByRole("list", { name: "Attachments" });
   const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
-  // Uploads begin in the order in which the files were added.
-  let uploads = 0;
+  let hasFailed = false;
   await tab.route("**/api/blobs", async (route) => {
-    uploads += 1;
-    const position = uploads;
-    if (position === 1) await allowed;
-    if (position !== 2) return route.continue();
+    const content = route.request().postData();
+    if (content === "first") await allowed;
+    if (content !== "second" || hasFailed) return route.continue();
+    hasFailed = true;
     const problem = {
       type: "about:blank",
       title: "The disk is full.",
@@ -373,6 +372,9 @@ test("a file is taken wherever it is dropped: over panels, dialogs and previews,
     element.dispatchEvent(new DragEvent("dragover", { dataTransfer, bubbles: true }));
   });
   expect(await pointerEvents()).toBe("none");
+  expect(await tab.locator(".composer textarea").getAttribute("placeholder")).toBe(
+    "Drop files to attach them",
+  );
   expect(await drop(viewer, "over-dialog.txt")).toBe(true);
   await isAttached("over-dialog.txt");
   expect(await pointerEvents()).not.toBe("none");

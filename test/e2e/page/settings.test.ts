@@ -248,7 +248,10 @@ test("a schedule is created, run at once, paused, changed and deleted, and a ref
   await form.getByLabel("Saturday").check();
   await form.getByLabel("Time zone").fill("Europe/Atlantis");
   await form.getByRole("button", { name: "Create schedule" }).click();
-  await form.getByText("Time zone: expected a time zone like Europe/Berlin.").waitFor();
+  await form
+    .getByRole("alert")
+    .getByText("Time zone: expected a time zone like Europe/Berlin.")
+    .waitFor();
   await form.getByLabel("Time zone").fill("Europe/Berlin");
   await form.getByRole("button", { name: "Create schedule" }).click();
   await tab

@@ -1,10 +1,13 @@
+/** Who decided: the id of a sign-in says nothing to a person. */
+const deciderName = (by: string): string => by.replace(/ \(sign-in [^)]*\)$/, " (in a browser)");
+
 /** Texts of the features around conversations: tools, servers, the chat bot, the workspace, the recorder. */
 export const featuresStrings = {
   rules: {
     title: "Always-allowed rules",
     hint: "Matching calls run without asking. Remove a rule to be asked again.",
     none: "No always-allowed rules.",
-    made: (by: string, moment: string) => `by ${by}, ${moment}`,
+    made: (by: string, moment: string) => `by ${deciderName(by)}, ${moment}`,
     remove: "Remove",
     removeNamed: (rule: string) => `Remove: ${rule}`,
     removed: "Rule removed. You will be asked again.",
@@ -26,7 +29,7 @@ export const featuresStrings = {
       expired: "Expired unanswered",
       ran: "Allowed by a rule",
     },
-    by: (name: string) => `by ${name}`,
+    by: (name: string) => `by ${deciderName(name)}`,
     rule: (rule: string) => `rule: ${rule}`,
     earlier: "Show older",
   },

@@ -192,12 +192,12 @@ I obey directives in a message, in their order:
 - \`{tool:terminal {"command":"ls"}}\` asks for that tool and, when you have allowed it, goes on with its result
 - \`{fail:429}\` fails at first as with that HTTP status, \`{fail:429!}\` fails each time
 - \`{stall:10}\` is silent for that many seconds
-- \`{echo}\` says back the context that I was given
+- \`{echo}\` repeats the context that I was given
 
-Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks; what you say to me is stored all the same.`;
+Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a real model. What you write to me is stored just the same.`;
 
 const reminder =
-  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a model that thinks.";
+  "I am the rehearsal model and understand directives only, like `{words:200}` or `{echo}`. Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or HOLDFAST_MODEL, to talk to a real model.";
 
 /** The full introduction on the first answer, a reminder afterwards. */
 export function plainAnswer(messages: readonly ModelMessage[]): string {

@@ -21,7 +21,14 @@ export function offerFor(answer: CommandAnswer): Offer | undefined {
 function createOffer(answer: CommandAnswer): Offer | undefined {
   switch (answer.kind) {
     case "sessions":
-      return { title: texts.session, items: answer.sessions.map(sessionItem) };
+      return {
+        title: texts.session,
+        items: answer.sessions.map((session) =>
+          sessionItem(session, session.id === answer.current),
+        ),
+        // Nobody opens the session that they are in.
+        current: answer.sessions.findIndex(({ id }) => id !== answer.current),
+      };
     case "hits":
       return {
         title: texts.hit,
@@ -68,9 +75,14 @@ function createOffer(answer: CommandAnswer): Offer | undefined {
   }
 }
 
-function sessionItem(session: SessionView): PickerItem {
+function sessionItem(session: SessionView, isCurrent: boolean): PickerItem {
   const { id, sortAt, messageCount } = session;
-  const facts = [formatTime(sortAt), chatStrings.sessions.messages(messageCount), shortId(id)];
+  const facts = [
+    ...(isCurrent ? [texts.current] : []),
+    formatTime(sortAt),
+    chatStrings.sessions.messages(messageCount),
+    shortId(id),
+  ];
   return { label: sessionTitle(session), detail: facts.join(" · "), command: `/resume ${id}` };
 }
 

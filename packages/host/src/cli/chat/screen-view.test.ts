@@ -214,6 +214,13 @@ test("commands are suggested while typing, and sessions are chosen from a list",
   type("\r");
   await window.showing(/— Older garden \(\w{6}\)/);
   expect(countOf(window, "❯")).toBe(0);
+  type("/sessions garden\r");
+  await window.showing(/❯ Newer garden .*\n {2}Older garden +current · /);
+  type("\r");
+  await window.showing(/— Newer garden \(\w{6}\)/);
+  // Nobody opens the session that they are in.
+  type("/sessions garden\r");
+  await window.showing(/ {2}Newer garden +current · .*\n❯ Older garden/);
 });
 
 test("Esc stops an answer, and what is being typed stays", async () => {

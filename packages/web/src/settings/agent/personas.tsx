@@ -6,13 +6,13 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { formatDay } from "../../ui/format-time.ts";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
+import { Adding } from "./adding.tsx";
 import { PersonaForm } from "./persona-form.tsx";
 
 /** Who the agent can be: add, edit, delete, and which one is the default. */
 export function PersonaSettings() {
   const { client } = useApp();
   const [query, refetch] = useHostQuery(() => client.listPersonas());
-  const [isAdding, setAdding] = useState(false);
   const t = strings.personas;
   return (
     <SettingsGroup title={t.title} hint={t.hint} query={query}>
@@ -23,13 +23,9 @@ export function PersonaSettings() {
               <PersonaRow key={persona.id} persona={persona} onChange={refetch} />
             ))}
           </ul>
-          {isAdding ? (
-            <PersonaForm persona={null} onSaved={refetch} onClose={() => setAdding(false)} />
-          ) : (
-            <button type="button" className="button" onClick={() => setAdding(true)}>
-              {t.add}
-            </button>
-          )}
+          <Adding label={t.add}>
+            {(close) => <PersonaForm persona={null} onSaved={refetch} onClose={close} />}
+          </Adding>
           <p className="quiet">{t.file}</p>
         </>
       )}

@@ -1,19 +1,21 @@
 import type { ProjectView } from "@holdfast/protocol";
-import { useState } from "react";
-import { problemText, useApp } from "../../app-context.ts";
+import { useEffect, useState } from "react";
+import { problemText, useApp, useStore } from "../../app-context.ts";
 import { strings } from "../../strings/strings.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatDay } from "../../ui/format-time.ts";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
-import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
+import { SettingsGroup } from "../settings-group.tsx";
+import { Adding } from "./adding.tsx";
 import { ProjectFiles } from "./project-files.tsx";
 import { ProjectForm } from "./project-form.tsx";
 
 /** What conversations of one undertaking share: add, edit, delete. */
 export function ProjectSettings() {
-  const { client } = useApp();
-  const [query, refetch] = useHostQuery(() => client.listProjects());
-  const [isAdding, setAdding] = useState(false);
+  const { projects: shared } = useApp();
+  useEffect(() => shared.load(), [shared]);
+  const query = useStore(shared);
+  const refetch = shared.refresh;
   const t = strings.projects;
   return (
     <SettingsGroup title={t.title} hint={t.hint} query={query}>
@@ -26,13 +28,9 @@ export function ProjectSettings() {
               ))}
             </ul>
           )}
-          {isAdding ? (
-            <ProjectForm project={null} onSaved={refetch} onClose={() => setAdding(false)} />
-          ) : (
-            <button type="button" className="button" onClick={() => setAdding(true)}>
-              {t.add}
-            </button>
-          )}
+          <Adding label={t.add}>
+            {(close) => <ProjectForm project={null} onSaved={refetch} onClose={close} />}
+          </Adding>
         </>
       )}
     </SettingsGroup>

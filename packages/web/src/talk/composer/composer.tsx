@@ -245,7 +245,7 @@ export function Composer({
         aria-activedescendant={
           suggestions.length > 0 ? optionId(listId, selectedIndex % suggestions.length) : undefined
         }
-        placeholder={isRunning ? strings.composer.placeholderBusy : strings.composer.placeholder}
+        placeholder={placeholderFor(isDragOver, isRunning)}
         rows={1}
         dir="auto"
         value={draft.text}
@@ -331,4 +331,9 @@ function ModeMenu({ mode, onChoose }: { mode: InputMode; onChoose: (mode: InputM
       {strings.composer.mode[mode]}
     </Menu>
   );
+}
+
+function placeholderFor(isDragOver: boolean, isRunning: boolean): string {
+  if (isDragOver) return strings.composer.drop;
+  return isRunning ? strings.composer.placeholderBusy : strings.composer.placeholder;
 }
