@@ -7,7 +7,7 @@ import { ids } from "@holdfast/protocol";
 import { assistant, HermesHome, tool, user } from "../../packages/host/test/support/hermes/home.ts";
 import { type Line, lineOf } from "../harness/figures.ts";
 import { Samples } from "../harness/samples.ts";
-import { dropScratch, makeScratch } from "../harness/scratch.ts";
+import { makeScratch } from "../harness/scratch.ts";
 import { size, type SizesOf } from "../harness/sizes.ts";
 import { type ServedHost, startHost, token } from "../host/served-host.ts";
 import type { Backend } from "../store/bench-database.ts";
@@ -83,7 +83,6 @@ async function importOne(backend: Backend, sizes: Bench["sizes"]): Promise<Measu
   meanwhile.abort();
   await others;
   const again = await runImport(client, path, host, sizes.messages);
-  dropScratch(scratch);
   const figures = { seconds, peak, accepted, listed };
   return { ...figures, cpuSeconds: used, againSeconds: again.seconds };
 }
