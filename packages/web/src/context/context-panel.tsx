@@ -7,9 +7,9 @@ import { Panel } from "../ui/panel.tsx";
 import { strings } from "../strings/strings.ts";
 import { PromptBlocks } from "./prompt-blocks.tsx";
 import { CacheChart, WindowChart } from "./context-charts.tsx";
-import { AgentTrust } from "../talk/composer/agent-trust.tsx";
-import { SkillTrust } from "../talk/composer/skill-trust.tsx";
-import { WorkspaceTrust } from "../talk/composer/workspace-trust.tsx";
+import { AgentTrust } from "../talk/trust/agent-trust.tsx";
+import { SkillTrust } from "../talk/trust/skill-trust.tsx";
+import { WorkspaceTrust } from "../talk/trust/workspace-trust.tsx";
 
 const debounceMs = 150;
 

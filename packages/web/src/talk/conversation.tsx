@@ -9,9 +9,9 @@ import {
 } from "@holdfast/protocol";
 import { lazy, useEffect, useMemo, useState } from "react";
 import { problemText, useApp, useStore } from "../app-context.ts";
-import { AgentQuestion } from "./composer/agent-trust.tsx";
-import { SkillQuestion } from "./composer/skill-trust.tsx";
-import { WorkspaceQuestion } from "./composer/workspace-trust.tsx";
+import { AgentQuestion } from "./trust/agent-trust.tsx";
+import { SkillQuestion } from "./trust/skill-trust.tsx";
+import { WorkspaceQuestion } from "./trust/workspace-trust.tsx";
 import { SessionModel } from "../models/session-model.tsx";
 import { sessionActions } from "../sessions/session-actions.ts";
 import { Icon } from "../ui/icons.tsx";
