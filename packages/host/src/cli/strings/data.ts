@@ -136,6 +136,10 @@ export const transferStrings = {
     reportHead: (source: string, path: string, time: string) => `${source}, ${path}, ${time}`,
     notExported: (file: string | undefined) =>
       `${file ?? "The input"} is not a session that was exported as JSON. To make one: holdfast export <session> --format json`,
+    ofAnother: (path: string, sources: readonly string[]) =>
+      `${path} is data of another program. To import it: ${sources
+        .map((source) => `holdfast import ${source} ${path}`)
+        .join(" or ")}`,
     unreadable: (path: string, code: string) => `${path} cannot be read (${code}).`,
     imported: (id: string) => `Imported: ${id}`,
     skipped: (id: string, reason: string) => `Left out: ${id} (${reason})`,

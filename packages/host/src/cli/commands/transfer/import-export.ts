@@ -27,6 +27,7 @@ export async function isFullExport(file: string): Promise<boolean> {
   const handle = await open(file, "r").catch(() => null);
   if (handle === null) return false;
   try {
+    if ((await handle.stat()).isDirectory()) return false;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(startBytes), 0, startBytes, 0);
     const start = buffer.toString("utf8", 0, bytesRead).replaceAll(/\s/g, "");
     return start.startsWith(`{"format":"${fullExportFormat}",`);

@@ -136,6 +136,12 @@ export const importCommand: Command = {
       const { importExport, isFullExport } = await import("./import-export.ts");
       if (await isFullExport(file)) return importExport(file, given, terminal);
     }
+    if (file !== undefined) {
+      const { recognizeSources } = await import("../../../ops/import/reading/recognize.ts");
+      const sources = await recognizeSources(file);
+      if (sources.length > 0)
+        return fail(terminal, texts.import.ofAnother(cleanLine(file), sources), exit.misuse);
+    }
     const read = await readText(file, terminal);
     if (!read.ok) return fail(terminal, read.sentence);
     const document = parse(read.text);
