@@ -229,7 +229,8 @@ test("[safety] archives that are bombs, damaged or lead out of themselves are re
     join(root, "conversations.json"),
   );
   writeFileSync(join(root, "users.json"), "[]");
-  expect((await take("claude", root)).failure).toContain("is not an export of Claude");
+  const linked = await take("chatgpt", root);
+  expect(linked.items.map(({ item, code }) => [item, code])).toEqual([["finding", "link"]]);
 });
 
 test("results without a call, prompts in the middle and projects that don't fit lose nothing", async () => {

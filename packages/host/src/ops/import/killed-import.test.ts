@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { listAlternatives, runFsck } from "@holdfast/engine";
-import { sessionId } from "@holdfast/protocol";
+import { createLog, listAlternatives, runFsck, switchAlternative } from "@holdfast/engine";
+import { ids, sessionId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -29,22 +29,23 @@ function makeFolder(): string {
 
 test("an import of versions that is killed again and again is whole in the end", async () => {
   const home = makeFolder();
+  // Several commits long.
+  const [lastTurn, long] = [30, "sea ".repeat(22_000)];
   const nodes = [said("u0", null, "user", "0"), said("a0", "u0", "assistant", "0")];
-  for (let turn = 1; turn < 12; turn += 1) {
+  for (let turn = 1; turn <= lastTurn; turn += 1) {
     const before = `a${turn - 1}`;
     for (const version of ["", "b"])
       nodes.push(
         said(`u${turn}${version}`, before, "user", `${turn}${version}`),
-        said(`a${turn}${version}`, `u${turn}${version}`, "assistant", `${turn}${version}`),
+        said(`a${turn}${version}`, `u${turn}${version}`, "assistant", `${turn}${version} ${long}`),
       );
   }
-  const long = "sea ".repeat(40_000);
-  const talk = chatGptConversation("long", [...nodes, said("end", "a3b", "user", long)]);
+  const talk = chatGptConversation("long", [...nodes, said("end", "a3b", "user", "end")]);
   const path = makeFolder();
   const exported = JSON.stringify([talk, everyKindOfMessage()]);
   writeFileSync(join(path, "conversations.json"), exported);
   // Before a write, and after one; each process gets further than the one before.
-  for (let write = 1; ; write = Math.ceil(write * 2)) {
+  for (let write = 1; ; write = Math.ceil(write * 2.5)) {
     const argv = [killedImport, home, path, String(write), "chatgpt"];
     const child = spawn(process.execPath, argv, { stdio: "inherit" });
     await once(child, "close");
@@ -60,10 +61,21 @@ test("an import of versions that is killed again and again is whole in the end",
   expect(totals).toMatchObject({ differs: 0, items: { session: { known: 2 } } });
   expect(await runFsck(store.audit, { now: await store.now() })).toMatchObject({ exitCode: 0 });
   const session = items.find(({ ids: known }) => known?.includes("long"))?.session;
-  const lines = await shownLines(store, owner, session);
-  expect(lines.slice(0, -1)).toEqual(
-    ["0", "1", "2", "3b"].flatMap((turn) => [`user: ${turn}`, `assistant: ${turn}`]),
-  );
-  const turns = await listAlternatives(store.reads, owner, sessionId.parse(session));
-  expect(turns?.map((turn) => turn.length)).toEqual([2, 2, 2]);
+  const shown = async () =>
+    (await shownLines(store, owner, session)).flatMap(
+      (line) => /^user: (.*)/.exec(line)?.[1] ?? [],
+    );
+  expect(await shown()).toEqual(["0", "1", "2", "3b", "end"]);
+  const turns = (await listAlternatives(store.reads, owner, sessionId.parse(session))) ?? [];
+  expect(turns.map((turn) => turn.map(({ text }) => text))).toEqual([
+    ["1", "1b"],
+    ["2", "2b"],
+    ["3", "3b"],
+  ]);
+  // The other version of the third turn, with everything that followed it.
+  const deps = { log: createLog(store), ids };
+  const target = { owner, session: sessionId.parse(session) };
+  await switchAlternative(deps, target, turns[2]?.[0]?.messageId ?? ids.make("message"));
+  const following = Array.from({ length: lastTurn }, (_, turn) => `${turn}`);
+  expect(await shown()).toEqual([...following, `${lastTurn}b`]);
 });
