@@ -2,7 +2,7 @@ import { useApp, useStore } from "../app-context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Menu, type MenuEntry } from "../ui/menu.tsx";
 import { strings } from "../strings/strings.ts";
-import { useProjects } from "../talk/composer/use-projects.ts";
+import { useProjects } from "./use-projects.ts";
 import type { ListFilter, ShelfName } from "./session-list-store.ts";
 
 const shelves: readonly ShelfName[] = ["active", "archived", "trash"];

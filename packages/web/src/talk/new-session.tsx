@@ -12,7 +12,7 @@ import { useSlashCommands } from "./composer/slash-commands.tsx";
 import { Composer } from "./composer/composer.tsx";
 import { PersonaMenu } from "./composer/persona-menu.tsx";
 import { ProjectMenu } from "./composer/project-menu.tsx";
-import { useProjects } from "./composer/use-projects.ts";
+import { useProjects } from "../sessions/use-projects.ts";
 import { SessionModeMenu } from "./composer/session-mode-menu.tsx";
 import type { MessageContent } from "./store/unsent-messages.ts";
 

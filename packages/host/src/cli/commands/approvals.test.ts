@@ -15,8 +15,12 @@ test("open approvals are listed with their session, and a yes is listed and revo
   await runHere(["run", '{tool:terminal {"command":["echo","kelp"]}}'], settings);
   const { said } = await approvals();
   expect(said).toMatch(/^apr_\w+  terminal  holdfast chat --session ses_\w+\n {2}Runs in /);
+  // A command is one line, as somebody would type it.
+  expect(said).toContain("\n    echo kelp\n");
   const [id = ""] = said.split(" ");
   expect((await approvals("list", "--json")).said).toContain(`"approvalId":"${id}"`);
   expect((await approvals("revoke", id)).code).toBe(1);
   expect((await approvals("revoke", "all")).code).toBe(2);
+  await runHere(["run", "--mode", "plan", '{tool:submit_plan {"plan":"Look first."}}'], settings);
+  expect((await approvals()).said).toMatch(/ submit_plan .*\n {2}Look first\.\n/);
 });

@@ -1,5 +1,5 @@
 import { readShown } from "@holdfast/client";
-import { approvalId } from "@holdfast/protocol";
+import { approvalId, questionOf } from "@holdfast/protocol";
 import { type ActionCall, failed, misuse, runAction } from "../actions.ts";
 import { type Command, exit, hasFlag } from "../command.ts";
 import { cleanJson, cleanLine, cleanText } from "../screen/text.ts";
@@ -27,7 +27,9 @@ async function list(call: ActionCall): Promise<number> {
   const result = await client.listApprovals();
   if (!result.ok) return failed(call, result);
   for (const approval of result.value.approvals) {
-    const { approvalId: id, sessionId, name, shown = JSON.stringify(approval.input) } = approval;
+    const { approvalId: id, sessionId, name, input } = approval;
+    const asked = questionOf(approval, input)?.question;
+    const shown = asked ?? approval.shown ?? JSON.stringify(input);
     const heading = `${id}  ${cleanLine(name)}  ${texts.answerIn(sessionId)}`;
     const { heading: what, body } = readShown(name, cleanText(shown));
     const lines = [...(what === "" ? [] : [what]), body].join("\n").replaceAll(/^/gm, "  ");

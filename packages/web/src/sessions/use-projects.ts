@@ -1,6 +1,6 @@
 import type { ProjectView } from "@holdfast/protocol";
 import { useEffect } from "react";
-import { useApp, useStore } from "../../app-context.ts";
+import { useApp, useStore } from "../app-context.ts";
 
 /** Empty until the host has answered. */
 export function useProjects(): readonly ProjectView[] {
