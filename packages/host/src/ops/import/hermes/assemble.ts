@@ -1,3 +1,5 @@
+import { plural } from "@holdfast/protocol";
+
 import type { HermesDatabase } from "./database.ts";
 import type { Report } from "../reading/folder.ts";
 import type { RunJournal } from "./journal.ts";
@@ -41,6 +43,9 @@ export interface Stores {
 export async function assemble(segments: readonly string[], stores: Stores): Promise<Assembled> {
   return new Assembler(segments, stores).assemble();
 }
+
+const countMessages = (count: number): string =>
+  plural(count, { one: "# message is", other: "# messages are" });
 
 class Assembler {
   readonly #segments: readonly string[];
@@ -171,7 +176,7 @@ class Assembler {
         outcome: "note",
         path: sidecar.path,
         session,
-        text: `${undone.size} messages were taken back on the page and are still in the database: they stay hidden.`,
+        text: `${plural(undone.size, { one: "# message was", other: "# messages were" })} taken back on the page, and stay hidden: the database still has them.`,
       });
     if (had && added > 0)
       this.#stores.report({
@@ -179,7 +184,7 @@ class Assembler {
         outcome: "guess",
         path: sidecar.path,
         session,
-        text: `${added} messages are in the ${where} only: they were placed where they stand there.`,
+        text: `${countMessages(added)} in the ${where} only, and placed as there.`,
       });
   }
 
@@ -192,7 +197,7 @@ class Assembler {
         outcome: "guess",
         path,
         session: this.#segments.at(-1),
-        text: `${added} messages are in this file only: they were placed where they stand there.`,
+        text: `${countMessages(added)} in this file only, and placed as there.`,
       });
   }
 
@@ -223,7 +228,7 @@ class Assembler {
           outcome: "skipped",
           path,
           session: id,
-          text: `${added} messages are in this transcript only. The other stores are newer, so they were left out.`,
+          text: `${countMessages(added)} in this transcript only, and left out: the other stores are newer.`,
         });
     }
     return used;
