@@ -1,8 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 
+import { chatGptConversation, said } from "../../../packages/host/test/support/exports/chatgpt.ts";
+import { zipOf } from "../../../packages/host/test/support/exports/zip.ts";
 import { writeHermesHome } from "../../../packages/host/test/support/hermes/cases.ts";
 import { HermesHome, user } from "../../../packages/host/test/support/hermes/home.ts";
 import { valueOf } from "../served-host.ts";
@@ -85,19 +88,31 @@ test("an import is stopped on the page, and what it took stays", async () => {
   expect(consoleErrors).toEqual([]);
 });
 
-test("an export on the person's machine is sent to the host in pieces", async () => {
+test("an export on the person's machine is sent to the host in pieces, imported, and removed there", async () => {
   const { tab, consoleErrors } = await rig.openTab({ at: "?settings=import" });
   await tab.getByLabel("Import from", { exact: true }).selectOption("ChatGPT export");
-  const exported = join(dirname(rig.home()), "my export.json");
-  const content = Buffer.from(`["${"x".repeat(9 * 1024 * 1024)}"]`);
+  const exported = join(dirname(rig.home()), "my export.zip");
+  const question = said("u", null, "user", "Where is the light?");
+  const talk = chatGptConversation("light", [question, said("a", "u", "assistant", "East.")]);
+  const content = zipOf({
+    "conversations.json": JSON.stringify([talk]),
+    // More than one piece takes, as pictures and recordings are.
+    "recording.dat": randomBytes(9 * 1024 * 1024),
+  });
   writeFileSync(exported, content);
   await tab.getByLabel("Upload a file").setInputFiles(exported);
-  await tab.getByText("my export.json is on the host.", { exact: false }).waitFor();
+  await tab.getByText("my export.zip is on the host.", { exact: false }).waitFor();
   const path = await tab.getByLabel("File or folder on the host", { exact: false }).inputValue();
   const uploads = join(rig.home(), "imports", ".uploads");
   expect(readdirSync(uploads)).toEqual([basename(path)]);
-  expect(path.endsWith(".json")).toBe(true);
   expect(readFileSync(path).equals(content)).toBe(true);
   await expectNoViolations(tab);
+  await tab.getByRole("button", { name: "Preview", exact: true }).click();
+  await card(tab, "Preview").getByRole("button", { name: "Import now" }).click();
+  await card(tab, "Imported")
+    .getByText(/^Proven: all 2 texts/)
+    .waitFor();
+  expect(await titles()).toContain("Talk light");
+  await expect.poll(() => readdirSync(uploads)).toEqual([]);
   expect(consoleErrors).toEqual([]);
 });
