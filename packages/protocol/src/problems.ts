@@ -243,7 +243,12 @@ export const problemKinds = {
   backup_unsupported: {
     status: 409,
     title: "This host does not back up its database.",
-    next: "Use the database's own tools, such as pg_dump.",
+    next: "Use the database's own tools, such as pg_dump, or holdfast export --all, which writes everything to one file.",
+  },
+  backup_failed: {
+    status: 409,
+    title: "The backup could not be made or checked.",
+    next: "Free some space or look at what it names, and try again.",
   },
   payload_too_large: {
     status: 413,

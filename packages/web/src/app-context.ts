@@ -50,6 +50,7 @@ export function useStore<T>(store: ReadableStore<T>): T {
 
 /** Problems whose next step is up to a person, so the page shows it. */
 const operatorProblems: ReadonlySet<string> = new Set<ProblemCode>([
+  "backup_failed",
   "backup_unsupported",
   "bot_configured",
   "bot_elsewhere",

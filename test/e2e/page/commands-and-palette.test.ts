@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { valueOf } from "../served-host.ts";
 import { answers, createPageRig, messageField, send, sessionOf, untilDone } from "./page-rig.ts";
@@ -75,13 +76,24 @@ test("the context panel shows the context window and each turn's cache share", a
   expect(await answers(tab).count()).toBe(1);
 });
 
-test("the system settings show health, check the store and make a backup", async () => {
+test("the system settings show health, check the store, make a checked backup and export everything", async () => {
   const { tab, consoleErrors } = await rig.openTab({ at: "?settings=system" });
   await tab.getByText("Holdfast 0.1.0").waitFor();
   await tab.getByRole("button", { name: "Check now" }).click();
   await tab.getByText(/No problems found in [\d,]+ events/).waitFor();
   await tab.getByRole("button", { name: "Back up now" }).click();
-  await tab.getByText(/^Backup .* created/).waitFor();
+  await tab.getByText(/^Backup .* created and checked/).waitFor();
+  await tab.getByText(/^Last verified backup: /).waitFor();
+  const written = tab.waitForEvent("download");
+  await tab.getByRole("link", { name: "For another Holdfast (JSON lines)" }).click();
+  const lines = readFileSync(await (await written).path(), "utf8")
+    .trimEnd()
+    .split("\n");
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ format: "holdfast.export", version: 1 });
+  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
+    kind: "end",
+    signature: expect.any(String),
+  });
   await tab.getByText("this browser", { exact: false }).waitFor();
   await tab.getByRole("link", { name: "Memory" }).click();
   await tab.getByRole("heading", { name: "Waiting to be remembered" }).waitFor();

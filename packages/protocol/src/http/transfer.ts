@@ -304,10 +304,50 @@ export const transferRoutes = {
       media: "json",
       status: 201,
       /** The folder below `backups` in the home. */
-      schema: z.looseObject({ name: z.string(), bytes: count }),
+      schema: z.looseObject({
+        name: z.string(),
+        bytes: count,
+        verifiedAt: count.nullable().optional(),
+        sessions: count.nullable().optional(),
+        events: count.nullable().optional(),
+      }),
     },
-    problems: ["backup_unsupported"],
+    problems: ["backup_unsupported", "backup_failed"],
     repeat: "key",
+  }),
+  listBackups: defineRoute({
+    method: "GET",
+    path: "/api/backups",
+    summary: "The backups in the home, newest first, and how far the one is that is being made",
+    access: "principal",
+    answer: {
+      media: "json",
+      status: 200,
+      schema: z.looseObject({
+        /** Whether this host can make any: PostgreSQL has its own tools. */
+        supported: z.boolean(),
+        backups: z.array(
+          z.looseObject({
+            name: z.string(),
+            createdAt: count,
+            bytes: count,
+            /** When it was restored into a scratch home and proven there; `null` if it was not. */
+            verifiedAt: count.nullable(),
+            sessions: count.nullable(),
+            events: count.nullable(),
+          }),
+        ),
+        running: z
+          .looseObject({
+            phase: z.enum(["copying", "checking"]),
+            sessions: count,
+            events: count,
+          })
+          .nullable(),
+      }),
+    },
+    problems: [],
+    repeat: "safe",
   }),
   startFsck: defineRoute({
     method: "POST",

@@ -70,3 +70,9 @@ export function fileHref(sessionId: string, path: string, as: "download" | "view
   const query = new URLSearchParams({ path, as, ...(linkKey !== "" && { key: linkKey }) });
   return `api/sessions/${sessionId}/file?${query.toString()}`;
 }
+
+/** Everything that the host keeps. */
+export function exportHref(format: "jsonl" | "html" | "md"): string {
+  const query = new URLSearchParams({ format, ...(linkKey !== "" && { key: linkKey }) });
+  return `api/export?${query.toString()}`;
+}

@@ -4,6 +4,7 @@ import { problemText, useApp } from "../app-context.ts";
 import { formatMoment } from "../ui/format-time.ts";
 import { strings } from "../strings/strings.ts";
 import { describeBrowser } from "./describe-browser.ts";
+import { Backup, ExportEverything } from "./backup.tsx";
 import { SettingsGroup, useHostQuery, FactList } from "./settings-group.tsx";
 import { Icon } from "../ui/icons.tsx";
 
@@ -13,6 +14,7 @@ export function SystemSettings() {
       <Health />
       <Fsck />
       <Backup />
+      <ExportEverything />
       <SignInList />
     </>
   );
@@ -97,26 +99,6 @@ function Fsck() {
         </>
       )}
     </SettingsGroup>
-  );
-}
-
-function Backup() {
-  const { client, toasts } = useApp();
-  const t = strings.settings.backup;
-  async function createBackup(): Promise<void> {
-    const result = await client.backup({});
-    toasts.show(
-      result.ok ? t.made(result.value.name, result.value.bytes) : problemText(result.error),
-    );
-  }
-  return (
-    <section className="settings-section">
-      <h3>{t.title}</h3>
-      <p className="quiet">{t.hint}</p>
-      <button type="button" className="button" onClick={() => void createBackup()}>
-        {t.start}
-      </button>
-    </section>
   );
 }
 

@@ -1,3 +1,5 @@
+import { formatNumber } from "@holdfast/protocol";
+
 /** As their makers write them. */
 const storeNames: Readonly<Record<string, string>> = { sqlite: "SQLite", postgres: "PostgreSQL" };
 
@@ -5,6 +7,8 @@ const compactNumber = new Intl.NumberFormat("en", {
   notation: "compact",
   maximumFractionDigits: 1,
 });
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 
 interface ModelFacts {
   readonly window: number;
@@ -207,10 +211,30 @@ export const settingsStrings = {
     },
     backup: {
       title: "Backup",
-      hint: "Copies the database and memory to the “backups” folder in the host's home, while the host keeps running. Keys and the token are not included.",
+      hint: "Copies the database, memory, skills, agents and settings to the “backups” folder in the host's home while the host runs, restores the copy into a scratch home and checks it there. Keys, the token, workspaces and saved file versions are not included: keep a copy of secrets.key elsewhere.",
+      unsupported:
+        "This host keeps everything in PostgreSQL. Back it up with pg_dump, or export everything below.",
       start: "Back up now",
       made: (name: string, bytes: number) =>
-        `Backup ${name} created: ${(bytes / 1024 / 1024).toFixed(1)} MB.`,
+        `Backup ${name} created and checked: ${megabytes(bytes)}.`,
+      running: {
+        copying: () => "Copying the database …",
+        checking: (sessions: number, events: number) =>
+          `Checking the copy: ${formatNumber(sessions)} conversations, ${formatNumber(events)} events …`,
+      },
+      last: (time: string) => `Last verified backup: ${time}.`,
+      none: "There is no verified backup yet.",
+      item: (time: string, bytes: number) => `${time}, ${megabytes(bytes)}`,
+      notVerified: "not verified",
+    },
+    exportAll: {
+      title: "Export everything",
+      hint: "Writes all conversations, attachments, facts, settings, memory and skills to one file that another Holdfast can import (holdfast import). What was said is in it as it is; stored keys, sign-ins and workspaces are not. The documents are to read offline, without stored keys.",
+      formats: {
+        jsonl: "For another Holdfast (JSON lines)",
+        html: "Pages (zip)",
+        md: "Markdown (zip)",
+      },
     },
     signIns: {
       title: "Sign-ins",

@@ -10,6 +10,7 @@ import { columnsOf } from "../screen/screen.ts";
 import { wrapSpans } from "../screen/wrap.ts";
 import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
+import { checkBackups } from "./backups.ts";
 import { checkHome } from "./home.ts";
 import { checkHost, checkPostgres } from "./host.ts";
 import { checkSavedFiles } from "./saved-files.ts";
@@ -84,6 +85,7 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
   return [
     ...findings,
     ...(await checkDisk(home.value)),
+    ...(await checkBackups(config.value, Date.now())),
     await checkSavedFiles(config.value, Date.now()),
     ...(await checkSandbox(config.value)),
     await checkPort(host.value, port.value, await findRunningHost(home.value)),

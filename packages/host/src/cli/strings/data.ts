@@ -146,12 +146,26 @@ export const transferStrings = {
   },
   backup: {
     about:
-      "Copies the store, as it is at one instant, and the memory into a new folder below backups in the home, while hosts run. Secrets and the token are left out. PostgreSQL has its own tools for this (pg_dump).",
+      "Copies the store, as it is at one instant, memory, skills, agents and settings into a new folder below backups in the home, while hosts run; then restores the copy into a scratch home and checks it there. Secrets, their key and the token are left out, and so are workspaces. On PostgreSQL use pg_dump, or holdfast export --all.",
     examples: { backup: "print the folder" },
     written: (folder: string, bytes: number) => `${folder}  (${formatNumber(bytes)} bytes)`,
+    verified: (sessions: number, events: number) =>
+      `Restored into a scratch home and checked there: ${sessionsOf(sessions)}, ${eventsOf(events)}, all well.`,
+    notIncluded:
+      "Not in it: secrets.key (keep a copy elsewhere), the token, workspaces and saved file versions.",
+    progress: {
+      copying: () => "Copying the store …",
+      checking: (sessions: number, events: number) =>
+        `Checking the copy: ${sessionsOf(sessions)}, ${eventsOf(events)} …`,
+    },
   },
   restore: {
-    about: "Copies a backup into an empty home. Nothing is ever overwritten.",
+    about:
+      "Copies a backup into an empty home. Nothing is ever overwritten: with --replace, what is there is moved into a folder of the home first. The host must be stopped.",
+    flags: { replace: "move what is there aside, into replaced-… in the home" },
+    hostRuns: (address: string) => `A host serves this home at ${address}. Stop it first.`,
+    unverified: "This backup was never checked. Run holdfast fsck after it is restored.",
+    next: "Put secrets.key into the home to use the stored keys, then: holdfast serve",
     examples: { restore: "then: holdfast chat --home ~/other" },
     folderMissing: "Name the folder of a backup: holdfast restore ~/.holdfast/backups/2026-…",
     notThere: (folder: string) =>

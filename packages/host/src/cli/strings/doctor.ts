@@ -25,6 +25,7 @@ export const doctorStrings = {
   /** The names of the checks. */
   checks: {
     audit: "Audit",
+    backup: "Backup",
     clock: "Clock",
     compaction: "Compaction",
     disk: "Disk sync",
@@ -61,6 +62,13 @@ export const doctorStrings = {
   settings: {
     ok: "all of them are valid",
     mend: "holdfast config schema shows what config.json can contain.",
+  },
+  backup: {
+    newest: (time: string) => `The newest verified backup is from ${time}.`,
+    young: "There is no backup yet.",
+    none: "There is no verified backup.",
+    old: (time: string) => `The newest verified backup is from ${time}, more than two weeks ago.`,
+    mend: "Make one with holdfast backup, and keep a copy of it and of secrets.key on another disk. Schedule it, for example with cron.",
   },
   saved: {
     size: (megabytes: number, most: number) =>

@@ -16,6 +16,12 @@ export function isSecret(name: SettingName): boolean {
   return settings[name].traits?.includes("secret") === true;
 }
 
+/** Whether the text of a settings file has a secret in it; also if nobody can tell. */
+export function hasSecretSettings(text: string): boolean {
+  const values = parseObject(text);
+  return values === undefined || settingNames.some((name) => isSecret(name) && name in values);
+}
+
 export function isInFile(name: SettingName): boolean {
   return settings[name].traits?.includes("not-in-file") !== true;
 }

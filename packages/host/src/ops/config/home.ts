@@ -1,6 +1,9 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { done, failed, type Outcome, systemCode } from "../../util/outcome.ts";
+
+/** While it is there, the home is half of what it was and half of a backup. */
+export const unfinishedRestoreFile = "restore-unfinished.json";
 
 /**
  * Creates a missing home, restricted to its owner. An existing folder keeps its mode: it may be shared on purpose, and
@@ -10,6 +13,11 @@ export function prepareHome(path: string): Outcome<string> {
   try {
     makeFolder(path);
     if (!statSync(path).isDirectory()) return unusable(path, "it is not a folder");
+    if (existsSync(join(path, unfinishedRestoreFile)))
+      return failed(
+        "home.unusable",
+        `A restore into ${path} has not finished. Finish it with the same command: holdfast restore <folder> --replace`,
+      );
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return done(path);
   } catch (error) {

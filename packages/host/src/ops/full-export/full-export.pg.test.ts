@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runFsck, type Store } from "@holdfast/engine";
+import { openSqliteStore } from "@holdfast/store/sqlite";
 import { databases } from "@holdfast/testing/databases/databases";
 import { aChatLane, anInput, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { openTestSession, TestSession, textsOf } from "@holdfast/testing/fixtures/open-session";
@@ -16,6 +17,7 @@ import {
   fillStore,
   owner,
 } from "../../../test/support/full-export/fill-store.ts";
+import { runHere } from "../../../test/support/command-rig.ts";
 import { lazyAuditKey } from "../audit/audit-key.ts";
 import { copyExport, type CopyReport } from "./copy-export.ts";
 import { unfinishedCopy } from "./unfinished-copy.ts";
@@ -175,4 +177,31 @@ describe.each(["sqlite", "postgres"] as const)("an import into %s", (name) => {
     const again = await copyInto(target, otherHome, after);
     expect([again.copies, again.events]).toEqual([copies, 0]);
   });
+});
+
+test("a host moves from SQLite to PostgreSQL and back with the commands of the documentation", async () => {
+  const [home, middle, last] = [makeHome(), makeHome(), makeHome()];
+  const store = await openSqliteStore({ file: join(home, "holdfast.db") });
+  await fillStore(store, home);
+  const before = await contentsOf(store);
+  await store.close();
+  const { address } = await createDatabase("postgres");
+  const url = address.kind === "postgres" ? address.url : "";
+  const moved = { HOLDFAST_HOME: middle, HOLDFAST_STORE: url, HOLDFAST_MODEL: "rehearsal" };
+  const [there, back] = [join(home, "everything.jsonl"), join(middle, "everything.jsonl")];
+  const first = { HOLDFAST_HOME: home, HOLDFAST_MODEL: "rehearsal" };
+  for (const [args, settings] of [
+    [["export", "--all", there], first],
+    [["verify", there], {}],
+    [["import", there], moved],
+    [["fsck"], moved],
+    [["export", "--all", back], moved],
+    [["import", back, "--home", last], {}],
+  ] as const) {
+    const { code, told } = await runHere(args, settings);
+    expect([args, code, told]).toEqual([args, 0, ""]);
+  }
+  const returned = await openSqliteStore({ file: join(last, "holdfast.db") });
+  onTestFinished(() => returned.close());
+  expect(await contentsOf(returned)).toEqual(before);
 });

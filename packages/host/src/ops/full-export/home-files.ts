@@ -1,6 +1,7 @@
 import { link, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
+import { hasSecretSettings } from "../config/config-files.ts";
 import { exportedFiles, exportedFolders } from "./format.ts";
 
 export interface HomeFile {
@@ -29,6 +30,7 @@ async function* filesBelow(home: string, path: string): AsyncGenerator<HomeFile>
   }
   if (!info.isFile() || info.size > maxFileBytes) return;
   const bytes = await readFile(place).catch(() => null);
+  if (path === "config.json" && bytes !== null && hasSecretSettings(bytes.toString("utf8"))) return;
   if (bytes !== null) yield { path, bytes };
 }
 

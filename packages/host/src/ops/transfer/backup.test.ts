@@ -9,8 +9,11 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
 import { createLog, runFsck } from "@holdfast/engine";
 import { aNotice } from "@holdfast/testing/fixtures/factories";
 import { ownerId } from "@holdfast/protocol";
@@ -19,8 +22,10 @@ import { openSqliteStore } from "@holdfast/store/sqlite";
 import { expect, onTestFinished, test } from "vitest";
 
 import { keySettings } from "../../../test/support/providers/models.ts";
+import { prepareHome } from "../config/home.ts";
 import { openSecrets } from "../secrets/secrets.ts";
-import { makeBackup, restoreBackup } from "./backup.ts";
+import { listBackups, type MadeBackup, makeBackup } from "./backup.ts";
+import { restoreBackup } from "./restore.ts";
 
 const owner = ownerId.parse("owner");
 
@@ -46,6 +51,7 @@ test("a backup made while messages arrive is complete and clean, and restores in
   mkdirSync(join(home, "memory/6f"), { recursive: true });
   writeFileSync(join(home, "memory/6f/MEMORY.md"), "a note");
   writeFileSync(join(home, "token"), "secret");
+  writeFileSync(join(home, "config.json"), '{"port":8787}');
   const { store, log } = await openStore(home);
   const { session } = await log.createSession({ owner });
   const copied = new AbortController();
@@ -60,8 +66,17 @@ test("a backup made while messages arrive is complete and clean, and restores in
   const made = await makeBackup(home, store, new Date(0));
   copied.abort();
   const last = await writing;
-  expect(made?.name).toBe("1970-01-01T00-00-00-000Z");
-  expect(readdirSync(made?.folder ?? "").toSorted()).toEqual(["holdfast.db", "memory"]);
+  expect(made).toMatchObject({
+    status: "verified",
+    backup: { name: "1970-01-01T00-00-00-000Z", sessions: 1 },
+  });
+  expect(readdirSync(made?.folder ?? "").toSorted()).toEqual([
+    "backup.json",
+    "config.json",
+    "holdfast.db",
+    "memory",
+  ]);
+  expect(readdirSync(join(home, "backups"))).toEqual(["1970-01-01T00-00-00-000Z"]);
   expect(statSync(join(made?.folder ?? "", "holdfast.db")).mode & 0o077).toBe(0);
 
   const fresh = makeHome();
@@ -106,7 +121,12 @@ test("a store with its own backup tools is left to them", async () => {
 
 test("a failed copy leaves nothing that looks like a backup", async () => {
   const home = makeHome();
-  const failing = { backup: async () => Promise.reject(new Error("no room")) };
+  const { store } = await openStore(home);
+  const failing = {
+    audit: store.audit,
+    now: () => store.now(),
+    backup: async () => Promise.reject(new Error("no room")),
+  };
   await expect(makeBackup(home, failing, new Date(0))).rejects.toThrow("no room");
   expect(readdirSync(join(home, "backups"))).toEqual([]);
 });
@@ -134,3 +154,117 @@ test("[safety] a backup has stored secrets without their key, which a restored h
 const failTest = (error: Error): never => {
   throw error;
 };
+
+test("a copy that is damaged, or lacks what was stored before, is named unverified", async () => {
+  const home = makeHome();
+  const { store, log } = await openStore(home);
+  const { session } = await log.createSession({ owner });
+  await log.commit({ owner, session, events: [aNotice(), aNotice()] });
+  const copies = {
+    damaged: "UPDATE events SET data = '{}' WHERE seq = 2",
+    shortened: "DELETE FROM sessions",
+  };
+  for (const [index, change] of Object.values(copies).entries()) {
+    const careless = {
+      audit: store.audit,
+      now: () => store.now(),
+      async backup(to: string) {
+        await store.backup(to);
+        const copy = new DatabaseSync(to);
+        copy.exec(change);
+        copy.close();
+      },
+    };
+    const made = await makeBackup(home, careless, new Date(index));
+    expect([made?.status, made?.folder]).toEqual([
+      "unverified",
+      expect.stringMatching(/-unverified$/),
+    ]);
+  }
+  const listed = await listBackups(home);
+  expect(listed.map(({ verifiedAt }) => verifiedAt)).toEqual([null, null]);
+});
+
+test("a damaged backup is not restored, and what is there is only ever moved aside", async () => {
+  const home = makeHome();
+  const { store, log, close } = await openStore(home);
+  const { session } = await log.createSession({ owner });
+  const folder = folderOf(await makeBackup(home, store, new Date(0)));
+  const later = await log.createSession({ owner });
+  await close();
+  const restored = await restoreBackup(folder, home, { existing: "moved aside", now: new Date(5) });
+  expect(restored).toMatchObject({ ok: true });
+  const names = readdirSync(home).filter((name) => !name.startsWith("."));
+  expect(names.toSorted()).toEqual(["backups", "holdfast.db", "replaced-1970-01-01T00-00-00-005Z"]);
+  const { store: again, close: closeAgain } = await openStore(home);
+  expect(await again.reads.session(owner, session)).not.toBeNull();
+  expect(await again.reads.session(owner, later.session)).toBeNull();
+  await closeAgain();
+  const old = await openStore(join(home, "replaced-1970-01-01T00-00-00-005Z"));
+  expect(await old.store.reads.session(owner, later.session)).not.toBeNull();
+
+  const bytes = readFileSync(join(folder, "holdfast.db"));
+  bytes[5_000] = (bytes[5_000] ?? 0) ^ 1;
+  writeFileSync(join(folder, "holdfast.db"), bytes);
+  const fresh = makeHome();
+  expect(await restoreBackup(folder, fresh)).toMatchObject({
+    ok: false,
+    failure: { message: expect.stringContaining("holdfast.db is not as it was written") },
+  });
+  expect(readdirSync(fresh)).toEqual([]);
+});
+
+const main = fileURLToPath(
+  new URL("../../../test/support/full-export/backup-main.ts", import.meta.url),
+);
+
+function runMain(...args: readonly string[]) {
+  return spawnSync(process.execPath, [main, ...args], { stdio: ["ignore", "ignore", "inherit"] });
+}
+
+test("[P1] a restore that was killed is finished by the same command, and nothing works on half of it", async () => {
+  const home = makeHome();
+  const { store, log, close } = await openStore(home);
+  const { session } = await log.createSession({ owner });
+  mkdirSync(join(home, "memory"));
+  writeFileSync(join(home, "memory", "MEMORY.md"), "then");
+  const folder = folderOf(await makeBackup(home, store, new Date(0)));
+  await log.createSession({ owner });
+  await close();
+  writeFileSync(join(home, "memory", "MEMORY.md"), "now");
+  const refusals = [];
+  // Before the copy, then with no store there, before the new one, without memory, and before the new one.
+  for (const instant of [1, 4, 1, 2, 1]) {
+    const { signal } = runMain("restore", home, folder, `${instant}`);
+    expect([instant, signal]).toEqual([instant, "SIGKILL"]);
+    refusals.push(prepareHome(home).ok ? "usable" : "refused");
+    // Either as it was or half of it; never as if it had always been empty.
+    if (refusals.at(-1) === "usable") expect(existsSync(join(home, "holdfast.db"))).toBe(true);
+  }
+  expect(refusals).toEqual(["usable", ...Array.from({ length: 4 }, () => "refused")]);
+  expect(runMain("restore", home, folder, "0").status).toBe(0);
+  expect(prepareHome(home)).toMatchObject({ ok: true });
+  expect(readFileSync(join(home, "memory", "MEMORY.md"), "utf8")).toBe("then");
+  expect(readdirSync(home).filter((name) => name.startsWith("restor"))).toEqual([]);
+  const { store: restored } = await openStore(home);
+  const { sessions } = await restored.reads.sessions(owner, { limit: 5 });
+  expect(sessions.map(({ id }) => id)).toEqual([session]);
+});
+
+test("[P1] a backup that was killed leaves nothing under a backup's name", async () => {
+  const home = makeHome();
+  const { log, close } = await openStore(home);
+  await log.createSession({ owner });
+  await close();
+  for (const instant of [1, 2, 3]) {
+    expect(runMain("backup", home, "", `${instant}`).signal).toBe("SIGKILL");
+    expect(await listBackups(home)).toEqual([]);
+  }
+  expect(runMain("backup", home, "", "0").status).toBe(0);
+  expect(await listBackups(home)).toMatchObject([{ sessions: 1, verifiedAt: expect.any(Number) }]);
+});
+
+function folderOf(made: MadeBackup | undefined): string {
+  if (made?.status !== "verified") throw new Error(JSON.stringify(made));
+  return made.folder;
+}

@@ -2,7 +2,7 @@ import type { Route } from "../http/routing.ts";
 import { accessRoutes } from "./access.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { approvalRoutes, ruleRoutes } from "./approvals.ts";
-import { blobRoutes, transferRoutes } from "./transfer.ts";
+import { backupRoutes, blobRoutes, transferRoutes } from "./transfer.ts";
 import { apiDocsRoutes } from "./api-docs.ts";
 import { contextRoutes } from "./context.ts";
 import { eventRoutes } from "./events.ts";
@@ -58,6 +58,7 @@ export function apiRoutes(options: ApiRouteDeps): Route[] {
     ...eventRoutes(deps),
     ...accessRoutes(deps),
     ...transferRoutes(deps),
+    ...backupRoutes(deps),
     ...importRoutes(deps),
     ...fsckRoutes(deps),
     ...mcpRoutes(deps),

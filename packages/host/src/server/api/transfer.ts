@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import type { Context } from "hono";
 import type { HostEnv, Route } from "../http/routing.ts";
 import { answer, type Call, mountCall, mountStream, problem, problemFrom } from "./endpoint.ts";
@@ -8,7 +9,12 @@ import type { OwnerId } from "@holdfast/protocol";
 import { exportAudit } from "../../ops/audit/audit-export.ts";
 import { type ExportDeps, exportSession } from "../../ops/transfer/export.ts";
 import { importDocument } from "../../ops/transfer/import.ts";
-import { makeBackup } from "../../ops/transfer/backup.ts";
+import {
+  type BackupProgress,
+  listBackups,
+  type MadeBackup,
+  makeBackup,
+} from "../../ops/transfer/backup.ts";
 import { version } from "../../util/version.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 
@@ -174,19 +180,62 @@ export function transferRoutes(deps: ApiDeps): Route[] {
     return writeExport({ store, home, key, exportedAt, version });
   }
 
-  async function backup() {
-    if (home === undefined) return problem("backup_unsupported");
-    const made = await makeBackup(home, log.store, new Date(await log.store.now()));
-    if (made === undefined) return problem("backup_unsupported");
-    return answer({ name: made.name, bytes: made.bytes });
-  }
-
   return [
     mountStream(deps, "exportSession", exportOne),
     mountStream(deps, "exportAll", exportEverything),
     mountCall(deps, "importSessions", importOne),
-    mountCall(deps, "backup", backup),
   ];
+}
+
+const maxListed = 50;
+
+/** One backup at a time: a second request waits for the first one and gets its answer. */
+export function backupRoutes(deps: ApiDeps): Route[] {
+  const { log, home } = deps;
+  let progress: BackupProgress | null = null;
+  let making: Promise<MadeBackup | undefined> | null = null;
+
+  async function make(folder: string): Promise<MadeBackup | undefined> {
+    try {
+      const now = new Date(await log.store.now());
+      return await makeBackup(folder, log.store, now, (at) => void (progress = at));
+    } finally {
+      progress = null;
+      making = null;
+    }
+  }
+
+  async function backup() {
+    if (home === undefined) return problem("backup_unsupported");
+    try {
+      const made = await (making ??= make(home));
+      if (made === undefined) return problem("backup_unsupported");
+      if (made.status === "unverified")
+        return problem("backup_failed", {
+          detail: `The copy ${basename(made.folder)} is not to be relied on: ${made.reason}`,
+        });
+      const { name, bytes, verifiedAt, sessions, events } = made.backup;
+      return answer({ name, bytes, verifiedAt, sessions, events });
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return problem("backup_failed", { detail: `${error.message}. Nothing of it was kept.` });
+    }
+  }
+
+  async function list() {
+    const backups = home === undefined ? [] : await listBackups(home);
+    return answer({
+      supported: home !== undefined && log.store.backup !== undefined,
+      backups: backups
+        .slice(0, maxListed)
+        .map(({ name, createdAt, bytes, verifiedAt, sessions, events }) => ({
+          ...{ name, createdAt, bytes, verifiedAt, sessions, events },
+        })),
+      running: progress === null ? null : { ...progress },
+    });
+  }
+
+  return [mountCall(deps, "backup", backup), mountCall(deps, "listBackups", list)];
 }
 
 /** A document that cannot be finished is cut off, so that nobody takes half of it for the whole. */

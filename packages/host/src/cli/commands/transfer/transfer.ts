@@ -1,10 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { findSessions, describeError } from "@holdfast/client";
+import { type Client, findSessions, describeError } from "@holdfast/client";
 import { importSources, jsonObject } from "@holdfast/protocol";
 import { readConfig } from "../../../ops/config/read-config.ts";
 import { systemCode } from "../../../util/outcome.ts";
-import { restoreBackup } from "../../../ops/transfer/backup.ts";
+import { readManifest } from "../../../ops/transfer/backup-manifest.ts";
+import { restoreBackup } from "../../../ops/transfer/restore.ts";
+import { findRunningHost } from "../../connection/running-hosts.ts";
 import {
   type Command,
   exit,
@@ -185,17 +187,36 @@ export const backup: Command = {
   settings: "reach",
   run: (given, terminal) =>
     withHost(given, terminal, async ({ client, config }) => {
-      const created = await client.backup({});
+      const stopShowing = showBackupProgress(client, terminal);
+      const created = await client.backup({}).finally(stopShowing);
       if (!created.ok) return fail(terminal, describeError(created.error));
-      const folder = resolve(config.home.value, "backups", created.value.name);
-      terminal.print(texts.backup.written(folder, created.value.bytes));
+      const { name, bytes, sessions, events } = created.value;
+      const folder = resolve(config.home.value, "backups", name);
+      terminal.print(texts.backup.written(folder, bytes));
+      terminal.print(texts.backup.verified(sessions ?? 0, events ?? 0));
+      terminal.print(texts.backup.notIncluded);
       return exit.done;
     }),
 };
 
+const backupPollMs = 2_000;
+
+function showBackupProgress(client: Client, terminal: Terminal): () => void {
+  const timer = setInterval(() => {
+    void client.listBackups().then((listed) => {
+      const running = listed.ok ? listed.value.running : null;
+      if (running === null) return;
+      const { phase, sessions, events } = running;
+      terminal.printError(texts.backup.progress[phase](sessions, events));
+    });
+  }, backupPollMs).unref();
+  return () => clearInterval(timer);
+}
+
 export const restore: Command = {
   usage: ["restore <backup folder>"],
   about: texts.restore.about,
+  flags: { replace: { type: "boolean", about: texts.restore.flags.replace } },
   examples: [
     ["holdfast restore ~/.holdfast/backups/2026-… --home ~/other", texts.restore.examples.restore],
   ],
@@ -206,9 +227,16 @@ export const restore: Command = {
     if (!existsSync(folder)) return fail(terminal, texts.restore.notThere(folder), exit.misuse);
     const config = readConfig({ ...terminal, flags: given.flags });
     if (!config.ok) return fail(terminal, config.failure.message);
-    const restored = await restoreBackup(resolve(folder), config.value.home.value);
+    const home = config.value.home.value;
+    const serving = await findRunningHost(home);
+    if (serving !== undefined) return fail(terminal, texts.restore.hostRuns(serving));
+    const manifest = await readManifest(resolve(folder));
+    if (manifest?.verifiedAt == null) terminal.printError(texts.restore.unverified);
+    const existing = hasFlag(given, "replace") ? "moved aside" : "refused";
+    const restored = await restoreBackup(resolve(folder), home, { existing });
     if (!restored.ok) return fail(terminal, restored.failure.message);
     terminal.print(texts.restore.restored(restored.value));
+    terminal.print(texts.restore.next);
     return exit.done;
   },
 };
