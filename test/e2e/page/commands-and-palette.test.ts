@@ -90,10 +90,7 @@ test("the system settings show health, check the store, make a checked backup an
     .trimEnd()
     .split("\n");
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ format: "holdfast.export", version: 1 });
-  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
-    kind: "end",
-    signature: expect.any(String),
-  });
+  expect(lines.at(-1)).toMatch(/^{"kind":"end",.*"signature":"[\w-]{86}"}$/);
   await tab.getByText("this browser", { exact: false }).waitFor();
   await tab.getByRole("link", { name: "Memory" }).click();
   await tab.getByRole("heading", { name: "Waiting to be remembered" }).waitFor();

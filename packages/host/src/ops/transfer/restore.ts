@@ -87,7 +87,11 @@ async function stage(folder: string, staged: string, kept: ReadonlySet<string>):
     const copy = join(staged, storeFile);
     await copyFile(join(folder, storeFile), copy, constants.COPYFILE_FICLONE);
     const handle = await open(copy, "r+");
-    await handle.sync().finally(() => handle.close());
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
     await syncFolder(staged);
   } catch (error) {
     await rm(staged, { recursive: true, force: true });
@@ -107,12 +111,17 @@ async function readUnfinished(home: string): Promise<Unfinished | null> {
   return text === null ? null : unfinishedSchema.parse(JSON.parse(text));
 }
 
+/** With its write-ahead log and its search index, which belong to no other store. */
+function isOfStore(name: string): boolean {
+  return name === storeFile || logFiles.includes(name) || name.startsWith(`${storeFile}.search`);
+}
+
 /** Each step can be done again after a crash; until the last one, no host opens the home. */
 async function finish(home: string, plan: Unfinished): Promise<Outcome<string>> {
   const [staged, aside] = [join(home, plan.staged), join(home, plan.aside)];
   for (const part of parts) {
     if (!existsSync(join(staged, part))) continue;
-    const replaced = part === storeFile ? [part, ...logFiles] : [part];
+    const replaced = part === storeFile ? (await readdir(home)).filter(isOfStore) : [part];
     for (const name of replaced) {
       if (!existsSync(join(home, name))) continue;
       await mkdir(aside, { recursive: true, mode: 0o700 });

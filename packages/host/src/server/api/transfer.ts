@@ -229,7 +229,12 @@ export function backupRoutes(deps: ApiDeps): Route[] {
       backups: backups
         .slice(0, maxListed)
         .map(({ name, createdAt, bytes, verifiedAt, sessions, events }) => ({
-          ...{ name, createdAt, bytes, verifiedAt, sessions, events },
+          name,
+          createdAt,
+          bytes,
+          verifiedAt,
+          sessions,
+          events,
         })),
       running: progress === null ? null : { ...progress },
     });

@@ -202,14 +202,14 @@ export const backup: Command = {
 const backupPollMs = 2_000;
 
 function showBackupProgress(client: Client, terminal: Terminal): () => void {
-  const timer = setInterval(() => {
-    void client.listBackups().then((listed) => {
-      const running = listed.ok ? listed.value.running : null;
-      if (running === null) return;
-      const { phase, sessions, events } = running;
-      terminal.printError(texts.backup.progress[phase](sessions, events));
-    });
-  }, backupPollMs).unref();
+  async function show(): Promise<void> {
+    const listed = await client.listBackups();
+    const running = listed.ok ? listed.value.running : null;
+    if (running === null) return;
+    const { phase, sessions, events } = running;
+    terminal.printError(texts.backup.progress[phase](sessions, events));
+  }
+  const timer = setInterval(() => void show(), backupPollMs).unref();
   return () => clearInterval(timer);
 }
 
