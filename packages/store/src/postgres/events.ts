@@ -1,17 +1,9 @@
-import { roleOf, type SessionId, type StoredEvent, type OwnerId, seq } from "@holdfast/protocol";
+import { roleOf, type SessionId, type StoredEvent } from "@holdfast/protocol";
 import { type EventRead, type EventRow, events, fromEventRow } from "../schema/tables.ts";
 import type { LinkedRow } from "../shared/hash-chain.ts";
 import { insertRows, type Row, type Connection, execute, statement } from "./connection.ts";
 import { checkedDecoder, encoder, namesOf, shapeOf, type StoredSession } from "./rows.ts";
-import type {
-  EntryPage,
-  EntryQuery,
-  EventPage,
-  EventQuery,
-  RunRow,
-  SessionRow,
-} from "@holdfast/engine";
-import type { ReaderPool } from "./read/reader-pool.ts";
+import type { EntryPage, EntryQuery, RunRow, SessionRow } from "@holdfast/engine";
 
 /** The same in `events` and `deltas`. */
 export const eventColumns = namesOf(events.columns).join(", ");
@@ -49,39 +41,6 @@ export function encodeDelta(session: SessionId, row: EventRow): Row {
 
 export function encodeEvent(session: SessionId, { row, link }: LinkedRow): Row {
   return { ...encodeDelta(session, row), entry: roleOf(row) === "entry", link };
-}
-
-const eventPage = statement(
-  "event_page",
-  `SELECT h.head, e.* FROM sessions s
-     JOIN heads h ON h.session_id = s.id
-     LEFT JOIN LATERAL (
-       (SELECT ${eventColumns} FROM events
-         WHERE session_id = s.id AND seq > $3 AND seq <= $4 ORDER BY seq LIMIT $5)
-       UNION ALL
-       (SELECT ${eventColumns} FROM deltas
-         WHERE session_id = s.id AND seq > greatest($3, h.settled_upto) AND seq <= $4 ORDER BY seq LIMIT $5)
-       ORDER BY seq LIMIT $5) e ON true
-    WHERE s.id = $2 AND s.owner_id = $1
-    ORDER BY e.seq`,
-);
-
-export async function readEvents(
-  pool: ReaderPool,
-  owner: OwnerId,
-  id: SessionId,
-  { after, upTo, limit }: EventQuery,
-): Promise<EventPage | null> {
-  const last = upTo ?? Number.MAX_SAFE_INTEGER;
-  const rows = await pool.rows(eventPage, [owner, id, after, last, limit + 1]);
-  const [first] = rows;
-  if (first === undefined) return null;
-  const found = rows.filter((row) => row["seq"] !== null);
-  return {
-    events: decodeEvents(found.slice(0, limit)),
-    head: seq.parse(first["head"]),
-    more: found.length > limit,
-  };
 }
 
 // A log that a branch refers to is read only if it has the same owner, whether live or purged.

@@ -1,17 +1,18 @@
 import { Client } from "pg";
 
-/** Records each statement that this process sends, in the driver: nothing can bypass it. */
-export function recordStatements(): { readonly texts: ReadonlySet<string>; stop(): void } {
-  const texts = new Set<string>();
+/** Counts each statement that this process sends, in the driver: nothing can bypass it. */
+export function recordStatements(): { readonly counts: ReadonlyMap<string, number>; stop(): void } {
+  const counts = new Map<string, number>();
+  const count = (text: string) => counts.set(text, (counts.get(text) ?? 0) + 1);
   const driver = Client.prototype as { query: (...values: unknown[]) => unknown };
   const { query } = driver;
   driver.query = function (this: unknown, ...values: unknown[]) {
     const [statement] = values;
-    if (typeof statement === "string") texts.add(statement);
-    else if (isPrepared(statement)) texts.add(statement.text);
+    if (typeof statement === "string") count(statement);
+    else if (isPrepared(statement)) count(statement.text);
     return query.apply(this, values);
   };
-  return { texts, stop: () => void (driver.query = query) };
+  return { counts, stop: () => void (driver.query = query) };
 }
 
 function isPrepared(statement: unknown): statement is { readonly text: string } {

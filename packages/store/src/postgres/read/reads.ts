@@ -24,7 +24,8 @@ import {
   outboxTable,
   runTable,
 } from "../rows.ts";
-import { decodeEvents, eventColumns, readEntries, readEvents, readJournal } from "../events.ts";
+import { decodeEvents, eventColumns, readEntries, readJournal } from "../events.ts";
+import { EventPages } from "./event-pages.ts";
 import { readUsageGroups } from "./usage-groups.ts";
 import { readSender, readUsageOfWork } from "./usage-of-work.ts";
 
@@ -267,6 +268,7 @@ async function readStoredSession(
 }
 
 export function createReads(pool: ReaderPool): Reads {
+  const eventPages = new EventPages(pool);
   return {
     async session(owner, id) {
       const [row] = await pool.rows(sessionById, [owner, id]);
@@ -274,7 +276,7 @@ export function createReads(pool: ReaderPool): Reads {
     },
     sessions: (owner, query) => listSessions(pool, owner, query),
     listed: async (owner, query) => encodeSessionPage(await listSessions(pool, owner, query)),
-    events: (owner, id, query) => readEvents(pool, owner, id, query),
+    events: (owner, id, query) => eventPages.read(owner, id, query),
     entries: (owner, id, query) =>
       pool.snapshot(async (connection) => {
         const stored = await readStoredSession(connection, owner, id);
