@@ -65,3 +65,37 @@ test("what a switch of the model, another beginning or a large file costs is sai
   await messageField(tab).fill("");
   expect(consoleErrors).toEqual([]);
 });
+
+test("a report that only repeats the last one leaves no unread mark", async () => {
+  const client = rig.client();
+  const { tab, consoleErrors } = await rig.openTab();
+  const { session } = valueOf(await client.createSession({ body: { title: "The tides" } }));
+  const { schedule } = valueOf(
+    await client.createSchedule({
+      body: {
+        title: "Tides",
+        prompt: "How are the tides?",
+        times: { everyMinutes: 60 },
+        timeZone: "UTC",
+        target: { sessionId: session.id },
+        report: "changes",
+      },
+    }),
+  );
+  const report = async () => {
+    valueOf(await client.runSchedule({ params: { id: schedule.id } }));
+    await followUntil(client, session.id, hasEnded);
+  };
+  const row = tab.locator(".session").filter({ hasText: "The tides" });
+  await report();
+  await row.getByTitle("Unread").waitFor();
+  await row.getByRole("link").click();
+  await tab.getByText("Noted.").waitFor();
+  await tab.getByRole("button", { name: "New conversation" }).first().click();
+  await row.and(tab.locator(":not(.open)")).waitFor();
+  const looked = tab.waitForResponse((response) => response.url().endsWith("/api/schedules"));
+  await report();
+  await looked;
+  await expect.poll(() => row.getByTitle("Unread").count()).toBe(0);
+  expect(consoleErrors).toEqual([]);
+});

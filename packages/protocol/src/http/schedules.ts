@@ -96,6 +96,11 @@ export const scheduleView = z.looseObject({
   recent: z.array(lastOccurrence),
   /** With a limit: what was spent in this period, and when it ends. */
   spending: z.looseObject({ spentMicros: z.int(), from: z.int(), until: z.int() }).optional(),
+  /**
+   * The newest runs in its session reported nothing new: when something new was last said there (0: not in what was
+   * looked at), and up to which `sortAt` of the session that holds.
+   */
+  quiet: z.looseObject({ sessionId, newsAt: z.number(), until: z.number() }).optional(),
 });
 export type ScheduleView = z.infer<typeof scheduleView>;
 

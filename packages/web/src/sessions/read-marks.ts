@@ -1,10 +1,19 @@
-import { isNothingNew, type SessionId, type SessionView } from "@holdfast/protocol";
+import {
+  isNothingNew,
+  type ScheduleView,
+  type SessionId,
+  type SessionView,
+} from "@holdfast/protocol";
 import { z } from "zod";
 import { writeStored, readStored } from "../ui/local-storage.ts";
 
 export interface ReadMarks {
   readonly markRead: (id: SessionId, sortAt: number) => void;
   readonly isUnread: (session: SessionView) => boolean;
+  /** Whether a schedule could say that what happened in the session since is nothing new. */
+  readonly mayBeQuiet: (session: SessionView) => boolean;
+  /** Takes in which sessions only got reports without news. */
+  readonly learn: (schedules: readonly ScheduleView[]) => void;
   readonly read: () => number;
   readonly subscribe: (listener: () => void) => () => void;
 }
@@ -24,6 +33,8 @@ export function createReadMarks(now: number): ReadMarks {
   if (stored === null) writeStored(storageKey, { since, seen: [] });
   const listeners = new Set<() => void>();
   let revision = 0;
+  const quiet = new Map<SessionId, NonNullable<ScheduleView["quiet"]>>();
+  const seenUntil = (id: SessionId): number => seen.get(id) ?? since;
   return {
     markRead(id, sortAt) {
       if ((seen.get(id) ?? 0) >= sortAt) return;
@@ -34,9 +45,20 @@ export function createReadMarks(now: number): ReadMarks {
       revision++;
       listeners.forEach((listener) => listener());
     },
-    // A schedule that reports only changes found none.
-    isUnread: ({ id, sortAt, preview }) =>
-      sortAt > (seen.get(id) ?? since) && !isNothingNew(preview),
+    isUnread({ id, sortAt, preview }) {
+      const known = quiet.get(id);
+      // What happened since is a schedule's, which reports only changes and found none.
+      if (known !== undefined && sortAt <= known.until) return known.newsAt > seenUntil(id);
+      return sortAt > seenUntil(id) && !isNothingNew(preview);
+    },
+    mayBeQuiet: ({ id, sortAt, liveRun }) =>
+      liveRun === null && sortAt > seenUntil(id) && sortAt > (quiet.get(id)?.until ?? 0),
+    learn(schedules) {
+      for (const { quiet: found } of schedules)
+        if (found !== undefined) quiet.set(found.sessionId, found);
+      revision++;
+      listeners.forEach((listener) => listener());
+    },
     read: () => revision,
     subscribe(listener) {
       listeners.add(listener);

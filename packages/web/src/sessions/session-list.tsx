@@ -78,6 +78,24 @@ function rowHeightPixels(): number {
   return (matchMedia("(pointer: coarse)").matches ? 2.75 : 2.125) * remPixels + 2;
 }
 
+/** Asks which sessions have only got reports without news, once for each state of the list. */
+function useQuietReports(sessions: readonly SessionView[] | null): void {
+  const { client, readMarks } = useApp();
+  const asked = useRef(0);
+  useEffect(() => {
+    const newest = Math.max(
+      0,
+      ...(sessions ?? []).filter(readMarks.mayBeQuiet).map(({ sortAt }) => sortAt),
+    );
+    if (newest <= asked.current) return;
+    asked.current = newest;
+    void client.listSchedules().then((listed) => {
+      if (listed.ok) readMarks.learn(listed.value.schedules);
+      return undefined;
+    });
+  }, [client, readMarks, sessions]);
+}
+
 /** This close to the last loaded row, more are loaded. */
 const edgeRows = 20;
 
@@ -86,6 +104,7 @@ export function SessionList({ open }: { open: SessionId | null }) {
   const { list: store, readMarks } = useApp();
   const view = useStore(store);
   useStore(readMarks);
+  useQuietReports(view.sessions);
   const now = Date.now();
   // Rounded to the day, so that the headings are computed again only at midnight.
   const today = new Date(now).setHours(0, 0, 0, 0);

@@ -61,10 +61,21 @@ test("a chat gets a report only if it says something new; the conversation has t
     says("North,  5 knots.\n"),
     says("South, 7 knots."),
   ]);
+  const quiet = async () => valueOf(await rig.client.listSchedules()).schedules[0]?.quiet;
   expect(await report()).toBe("North, 5 knots.");
+  expect(await quiet()).toBeUndefined();
+  const { sortAt: saidAt } = valueOf(await rig.client.listSessions({})).sessions[0]!;
   expect(await report()).toBe("Nothing new.");
+  const nothing = await quiet();
   await report();
+  // The page marks none of both as unread, and keeps the mark of a report before them that nobody has read.
+  const repeated = await quiet();
+  expect([nothing?.newsAt, repeated?.newsAt]).toEqual([repeated?.newsAt, nothing?.newsAt]);
+  expect(repeated?.newsAt).toBeLessThanOrEqual(saidAt);
+  expect(repeated?.newsAt).toBeGreaterThan(0);
+  expect(repeated?.until).toBeGreaterThanOrEqual(nothing?.until ?? Infinity);
   expect(await report()).toBe("South, 7 knots.");
+  expect(await quiet()).toBeUndefined();
   expect(textsIn(platform)).toEqual(["Hello.", "North, 5 knots.", "South, 7 knots."]);
   const dropped = await rig.store.reads.outbox(rig.owner, { states: ["dropped"], limit: 9 });
   expect(dropped.map(({ code }) => code)).toEqual(["nothing_new", "nothing_new"]);

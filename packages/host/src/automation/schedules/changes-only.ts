@@ -84,6 +84,39 @@ export async function readLastReport(
   return { text: newest.text, taint };
 }
 
+/**
+ * When something new was last said in a session whose newest runs were reports without any; `null` if the newest one
+ * was none of these. 0: nothing new in all that was looked at.
+ */
+export async function readNewsAt(
+  reads: Pick<Reads, "entries">,
+  owner: OwnerId,
+  session: SessionId,
+): Promise<number | null> {
+  const page = await reads.entries(owner, session, { limit: searchedEntries });
+  let newsAt = 0;
+  let run: { readonly compared: string | null | undefined; answer: string; at: number } | null =
+    null;
+  const isQuiet = (): boolean =>
+    run?.compared !== undefined && isUnchanged(run.answer, run.compared);
+  for (const stored of page?.entries ?? []) {
+    const decoded = decodeEvent(stored);
+    if (decoded.kind !== "known") continue;
+    const { event } = decoded;
+    if (event.type === "message.user") {
+      if (run !== null && !isQuiet()) newsAt = run.at;
+      const isScheduled = event.data.clientId?.startsWith("schedule:") === true;
+      const compared = isScheduled ? comparedReport(textOf(event.data.parts)) : undefined;
+      run = { compared, answer: "", at: stored.at };
+    } else if (run !== null) {
+      if (event.type === "message.assistant")
+        run.answer = textOf(event.data.parts).trim() || run.answer;
+      run.at = stored.at;
+    }
+  }
+  return isQuiet() ? newsAt : null;
+}
+
 export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
 }

@@ -11,6 +11,7 @@ import {
   anchored,
   viewSchedule,
 } from "../../automation/schedules/schedule-store.ts";
+import { readNewsAt } from "../../automation/schedules/changes-only.ts";
 import { submitPrompt } from "../../automation/schedules/scheduler.ts";
 import { openRightsResolver } from "../../rights/resolve-rights.ts";
 import { answer, type Call, mountCall, problem, problemFrom } from "./endpoint.ts";
@@ -59,9 +60,22 @@ export function scheduleRoutes(deps: ApiDeps): Route[] {
 
   async function view(owner: OwnerId, schedule: Schedule): Promise<ScheduleView> {
     const spending = await deps.spendLimits.ofSchedule(owner, schedule);
-    if (spending === null) return viewSchedule(schedule);
+    const quiet = schedule.report === "changes" ? await quietIn(owner, schedule) : null;
+    const shown = { ...viewSchedule(schedule), ...(quiet !== null && { quiet }) };
+    if (spending === null) return shown;
     const { spentMicros, from, until } = spending;
-    return { ...viewSchedule(schedule), spending: { spentMicros, from, until } };
+    return { ...shown, spending: { spentMicros, from, until } };
+  }
+
+  async function quietIn(
+    owner: OwnerId,
+    { last }: Schedule,
+  ): Promise<ScheduleView["quiet"] | null> {
+    const sessionId = last?.sessionId;
+    const row = sessionId === undefined ? null : await store.reads.session(owner, sessionId);
+    if (row === null || row.liveRun !== null) return null;
+    const newsAt = await readNewsAt(store.reads, owner, row.id);
+    return newsAt === null ? null : { sessionId: row.id, newsAt, until: row.sortAt };
   }
 
   async function reply(owner: OwnerId, result: ScheduleWriteResult) {
