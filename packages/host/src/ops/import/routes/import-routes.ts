@@ -99,15 +99,16 @@ export function importRoutes(deps: ApiDeps): Route[] {
       );
       const { reportPath: report, totals, failure } = finished;
       const state = failure === null ? "done" : "failed";
-      job.view = { ...withTotals(job.view, totals), state, failure, report, endedAt: Date.now() };
+      await rm(scratch, { recursive: true, force: true });
       if (state === "done" && mode === "write") await uploads?.removeIfUpload(path);
+      // Last: whoever reads that it is over finds nothing half done.
+      job.view = { ...withTotals(job.view, totals), state, failure, report, endedAt: Date.now() };
     } catch (error) {
       const failure =
         error instanceof StoreFailure ? error.message : "It failed. The host's log says why.";
       if (!(error instanceof StoreFailure) && !signal.aborted) deps.report(asError(error));
-      job.view = { ...job.view, state: "failed", failure, endedAt: Date.now() };
-    } finally {
       await rm(scratch, { recursive: true, force: true });
+      job.view = { ...job.view, state: "failed", failure, endedAt: Date.now() };
     }
   }
 
