@@ -63,6 +63,7 @@ async function usePage(): Promise<SeenPage> {
   await tab.locator('a[href*="settings="]').first().waitFor();
   await noteLinks(tab, addresses);
   await requestHead(tab);
+  files.add(await serviceWorkerPath(tab));
   return { names, addresses, files };
 }
 
@@ -119,6 +120,14 @@ async function requestHead(tab: Page): Promise<void> {
       Promise.all(links.map(async (link) => (await fetch((link as HTMLLinkElement).href)).status)),
     );
   expect(new Set(statuses)).toEqual(new Set([200]));
+}
+
+/** Whichever tab was first has requested it, maybe before anybody looked. */
+async function serviceWorkerPath(tab: Page): Promise<string> {
+  const url = await tab.evaluate(
+    async () => (await navigator.serviceWorker.ready).active?.scriptURL,
+  );
+  return new URL(url ?? "", rig.address()).pathname;
 }
 
 test("browser storage keeps its names and fields", async () => {

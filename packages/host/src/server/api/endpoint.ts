@@ -14,7 +14,7 @@ import {
 } from "@holdfast/protocol";
 import { type Failed, type FailureCode, StoreFailure } from "@holdfast/engine";
 import type { Principal } from "../auth/principal.ts";
-import { sendBody } from "../http/responses.ts";
+import { sendJson } from "../http/send-json.ts";
 import { SecretsLocked } from "../../ops/secrets/encrypted-rows.ts";
 import { type HostEnv, type Route } from "../http/routing.ts";
 import { incompleteBody, sendProblem } from "../http/problem.ts";
@@ -211,8 +211,6 @@ export interface MountDeps {
   readonly report: (bug: Error) => void;
 }
 
-const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };
-
 /** Mounts one route of the contract with its path, access and schemas. */
 export function mountCall<N extends CallName>(deps: MountDeps, name: N, handle: Handler<N>): Route {
   const route: ContractRoute = routes[name];
@@ -226,7 +224,7 @@ export function mountCall<N extends CallName>(deps: MountDeps, name: N, handle: 
         : await deps.runIdempotent({ request, act: () => handle(call), decode });
     if (reply.kind === "problem") return reply;
     if (declared.media === "none") return c.body(null, declared.status);
-    return sendBody(c, JSON.stringify(reply.value), declared.status, jsonHeaders);
+    return sendJson(c, JSON.stringify(reply.value), declared.status);
   });
 }
 
@@ -239,7 +237,7 @@ export function mountRead<N extends CallName>(
     const reply = await handle(call);
     if (reply.kind === "problem") return reply;
     const body = reply.kind === "written" ? reply.json : JSON.stringify(reply.value);
-    return sendBody(c, body, 200, jsonHeaders);
+    return sendJson(c, body, 200);
   });
 }
 

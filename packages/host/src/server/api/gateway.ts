@@ -10,7 +10,7 @@ import { type Route } from "../http/routing.ts";
 import { answer, type Call, mountCall, problem } from "./endpoint.ts";
 import type { ApiDeps } from "./deps.ts";
 import type { PostResult } from "../../gateway/platforms/webhook/receive-post.ts";
-import { sendBody } from "../http/responses.ts";
+import { sendJson } from "../http/send-json.ts";
 import { sendProblem } from "../http/problem.ts";
 import type { WebhookChange, WebhookChangeResult } from "../../gateway/webhook-registry.ts";
 import type { SignedRequest } from "../../util/webhook-signature.ts";
@@ -205,8 +205,6 @@ function webhookReply(result: WebhookChangeResult) {
   return answer({ webhook: result.webhook, secret: result.secret });
 }
 
-const jsonHeaders = { "content-type": "application/json", "cache-control": "no-store" };
-
 /** Anonymous: the signature is verified over the raw bytes before any of them is parsed. */
 function receiveRoute({ webhooks, stopping }: ApiDeps): Route {
   const { method, path, access, largestBody } = routes.sayByWebhook;
@@ -226,7 +224,7 @@ function receiveRoute({ webhooks, stopping }: ApiDeps): Route {
       if (result === undefined) return sendProblem(c, "webhook_unsigned");
       if (result.status === "refused") return sendProblem(c, result.code, result.details);
       const { sessionId, runId } = result;
-      return sendBody(c, JSON.stringify({ sessionId, runId }), 202, jsonHeaders);
+      return sendJson(c, JSON.stringify({ sessionId, runId }), 202);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { ids } from "@holdfast/protocol";
 import { expect, test } from "vitest";
 
@@ -21,6 +22,24 @@ test("storing a key makes its provider's models usable, and the key is never rea
   expect((await rig.ask("GET", "/api/secrets/anthropic")).status).toBe(404);
   expect((await rig.ask("DELETE", "/api/secrets/anthropic")).status).toBe(204);
   expect(await rig.client.listModels()).toMatchObject({ value: { usual: "rehearsal" } });
+  await rig.close();
+});
+
+test("a long answer is compressed for those who accept that, and a short one is sent as it is", async () => {
+  const rig = openApi([], { environment: {} });
+  const read = async (path: string, accepted: string) => {
+    const response = await rig.ask("GET", path, undefined, { "accept-encoding": accepted });
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const encoding = response.headers.get("content-encoding");
+    const text = new TextDecoder().decode(encoding === "gzip" ? gunzipSync(bytes) : bytes);
+    return { length: bytes.length, encoding, text, vary: response.headers.get("vary") };
+  };
+  const plain = await read("/api/models", "br, gzip;q=0");
+  expect(plain).toMatchObject({ encoding: null, vary: "accept-encoding" });
+  const packed = await read("/api/models", "gzip, deflate");
+  expect(packed).toMatchObject({ encoding: "gzip", vary: "accept-encoding", text: plain.text });
+  expect(packed.length * 3).toBeLessThan(plain.length);
+  expect(await read("/api/sessions", "gzip")).toMatchObject({ encoding: null, vary: null });
   await rig.close();
 });
 
