@@ -41,7 +41,8 @@ interface ProblemKind {
 }
 
 const retryLater = "Wait a moment and send the same request again.";
-const rereadSession = "Read the session again, then decide.";
+const rereadSession = "Look at the conversation as it is now before you try again.";
+const nothingChanged = "The conversation and its files are as they were.";
 
 /** The stable codes. A code may be added, never renamed, and never get another meaning. */
 export const problemKinds = {
@@ -192,13 +193,13 @@ export const problemKinds = {
     title: "The earlier content of these files is not saved here.",
     next: "Undo on the machine that the turn ran on, in the same folder, or undo the conversation alone.",
   },
-  nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: rereadSession },
+  nothing_to_undo: { status: 409, title: "There is nothing to undo.", next: nothingChanged },
   nothing_to_gain: {
     status: 409,
     title: "A summary would free less than a fifth of the context.",
     next: "Continue the conversation, or begin a new session.",
   },
-  nothing_to_redo: { status: 409, title: "There is nothing to redo.", next: rereadSession },
+  nothing_to_redo: { status: 409, title: "There is nothing to redo.", next: nothingChanged },
   approval_answered: {
     status: 409,
     title: "This approval was already answered, or has expired.",
