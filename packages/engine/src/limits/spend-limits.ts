@@ -123,14 +123,14 @@ export function reachedLimitText({
     `Nothing is lost: raise the limit (/limit ${what}) and continue with /resume.`;
   switch (cause) {
     case "spend":
-      return `This answer has cost ${spent}, and one answer may cost ${limit}. ${goOn("run")}`;
+      return `This answer has cost ${spent}; the limit for one answer is ${limit}. ${goOn("run")}`;
     case "spend_session":
-      return `This conversation has cost ${spent}, and it may cost ${limit}. ${goOn("session")}`;
+      return `This conversation has cost ${spent}; its limit is ${limit}. ${goOn("session")}`;
     case "spend_day":
-      return `The last 24 hours have cost ${spent}, and they may cost ${limit}. ${goOn("day")}`;
+      return `The last 24 hours have cost ${spent}; the limit is ${limit}. ${goOn("day")}`;
     case "spend_schedule":
-      return `The schedule “${name}” has cost ${spent} in this period, and it may cost ${limit}. Nothing is lost: raise its limit and continue with /resume.`;
+      return `The schedule “${name}” has cost ${spent} in this period; its limit is ${limit}. Nothing is lost: raise its limit and continue with /resume.`;
     case "spend_profile":
-      return `The rights profile ${name} has cost ${spent} within 24 hours, and it may cost ${limit}. Raise its limit, or ask again later.`;
+      return `The rights profile ${name} has cost ${spent} in the last 24 hours; its limit is ${limit}. Raise the limit, or ask again later.`;
   }
 }

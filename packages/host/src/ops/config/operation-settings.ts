@@ -60,7 +60,7 @@ export const operationSettings = {
   }),
   spendPerDay: setting<number | undefined>({
     about:
-      "what an owner's models may cost in 24 hours, in dollars; past it runs stop after their step",
+      "the spending limit of an owner for 24 hours, in dollars; runs stop after the step that reaches it",
     allowed: "an amount like 5 or 2.50",
     schema: dollars,
     fallback: () => undefined,
@@ -68,14 +68,14 @@ export const operationSettings = {
   }),
   spendPerSession: setting<number | undefined>({
     about:
-      "what one conversation may cost with its delegated tasks, in dollars; past it its runs stop after their step",
+      "the spending limit of one conversation with its delegated tasks, in dollars; its runs stop after the step that reaches it",
     allowed: "an amount like 5 or 2.50",
     schema: dollars,
     fallback: () => undefined,
     fallbackInWords: "no limit",
   }),
   spendPerRun: setting<number | undefined>({
-    about: "what one run may cost with its children, in dollars; past it they end",
+    about: "the spending limit of one run with its children, in dollars; they stop after the step that reaches it",
     allowed: "an amount like 1 or 0.25",
     schema: dollars,
     fallback: () => undefined,

@@ -140,7 +140,7 @@ describe.each(databases)("limits on %s, shared by two hosts", (_, prepare) => {
     expect(first.model.requests.map(isFromChild)).toEqual([false, true, true]);
     expect(await lastNotice(first, session)).toMatchObject({
       kind: "spend_session",
-      text: expect.stringContaining("$1.20, and it may cost $1.00") as string,
+      text: expect.stringContaining("$1.20; its limit is $1.00") as string,
     });
 
     const second = await openHost(await open(() => 0), [[says("Done."), costs(1)]], limit);
