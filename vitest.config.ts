@@ -51,7 +51,10 @@ export default defineConfig({
           name: "postgres",
           setupFiles: "test/setup/fixed-seed.ts",
           include: [needsPostgres],
-          globalSetup: "packages/testing/src/postgres/start-postgres.ts",
+          globalSetup: [
+            "packages/testing/src/postgres/start-postgres.ts",
+            "test/setup/build-page.ts",
+          ],
           pool: "forks",
           isolate: false,
           testTimeout: 90_000,

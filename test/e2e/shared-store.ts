@@ -16,11 +16,14 @@ import { followUntil, hasEnded, makeFolder, valueOf } from "./served-host.ts";
 
 export const storeKinds = ["sqlite", "postgres"] as const;
 
-/** The settings of hosts that share an empty store until the test ends. */
-export async function shareStore(kind: (typeof storeKinds)[number]) {
-  if (kind === "sqlite") return { HOLDFAST_STORE: join(makeFolder(), "shared.db") };
+/** The settings of hosts that share an empty store, by default until the test ends. */
+export async function shareStore(
+  kind: (typeof storeKinds)[number],
+  onCleanup: (cleanup: () => void | Promise<void>) => void = onTestFinished,
+) {
+  if (kind === "sqlite") return { HOLDFAST_STORE: join(makeFolder(onCleanup), "shared.db") };
   const database = await createDatabase();
-  onTestFinished(() => database[Symbol.asyncDispose]());
+  onCleanup(async () => database[Symbol.asyncDispose]());
   return { HOLDFAST_STORE: database.url };
 }
 

@@ -44,17 +44,24 @@ export interface Tab {
   readonly openAnother: (at?: string) => Promise<Page>;
 }
 
-export function createPageRig(settings: Record<string, string> = {}): PageRig {
+type Settings = Readonly<Record<string, string>>;
+type OnCleanup = (cleanup: () => void | Promise<void>) => void;
+
+/** Settings that need a resource, such as a database, are made when the tests begin. */
+export function createPageRig(
+  settings: Settings | ((onCleanup: OnCleanup) => Promise<Settings>) = {},
+): PageRig {
   let browser: Browser;
+  let chosen: Settings = {};
   let host: StartedProcess;
   let address = "";
   let home = "";
   let token = "";
   const cleanups: (() => void | Promise<void>)[] = [];
-  const onCleanup = (cleanup: () => void | Promise<void>): void => void cleanups.unshift(cleanup);
+  const onCleanup: OnCleanup = (cleanup) => void cleanups.unshift(cleanup);
 
-  async function serve(overrides: Record<string, string>): Promise<void> {
-    const env = settingsFor({ HOLDFAST_HOME: home, ...settings, ...overrides });
+  async function serve(overrides: Settings): Promise<void> {
+    const env = settingsFor({ HOLDFAST_HOME: home, ...chosen, ...overrides });
     host = startHost(["serve"], { env, onCleanup });
     const line = await host.line((text) => text.startsWith("Holdfast is at "));
     address = /^Holdfast is at ([^\s#]+)/.exec(line)?.[1] ?? "";
@@ -63,6 +70,7 @@ export function createPageRig(settings: Record<string, string> = {}): PageRig {
 
   beforeAll(async () => {
     home = join(makeFolder(onCleanup), "home");
+    chosen = typeof settings === "function" ? await settings(onCleanup) : settings;
     const port = String(await findFreePort());
     [browser] = await Promise.all([launchBrowser(), serve({ HOLDFAST_PORT: port })]);
   });
