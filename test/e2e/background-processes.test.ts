@@ -32,7 +32,7 @@ test("a person can stop a process, and trashing a session ends its processes", a
   const [process] = valueOf(await client.listProcesses({ params: { id: one } })).processes;
   const place = { client, sessionId: one, key: "typed-1", now: Date.now };
   const argument = process!.id.slice(-6);
-  expect(describeProcess(process!)).toContain(`: running; /processes ${argument} stops it`);
+  expect(describeProcess(process!)).toContain(`: running. To stop it: /processes ${argument}`);
   expect(await executeCommand(place, { name: "processes", argument })).toMatchObject({
     kind: "processes",
     processes: [{ id: process!.id, end: "was stopped" }],

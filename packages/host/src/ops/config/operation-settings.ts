@@ -75,7 +75,8 @@ export const operationSettings = {
     fallbackInWords: "no limit",
   }),
   spendPerRun: setting<number | undefined>({
-    about: "the spending limit of one run with its children, in dollars; they stop after the step that reaches it",
+    about:
+      "the spending limit of one run with its children, in dollars; they stop after the step that reaches it",
     allowed: "an amount like 1 or 0.25",
     schema: dollars,
     fallback: () => undefined,
