@@ -73,6 +73,10 @@ export const transferStrings = {
       `${formatNumber(count)} are different here and were left as they are: ${names}`,
     damaged: (session: string, seq: number) =>
       `Event ${seq} of ${session} could not be read when the file was written, and is missing here.`,
+    leftOut: (names: string) =>
+      `Keys, sign-ins and secrets are never taken from a file. Left out: ${names}`,
+    refused: (session: string, seq: number, message: string) =>
+      `${session} ends before event ${formatNumber(seq)}, which cannot stand here: ${message} No host writes such a file; check where it is from: holdfast verify <file> --key <key>`,
     clean: "Every log was checked after the import: all is well.",
     notClean: "The check after the import has found something: holdfast fsck",
   },

@@ -35,7 +35,7 @@ export class CopiedIds {
       ...event,
       id: this.of(event.id),
       ...(runId !== undefined && { runId: this.of(runId) }),
-      data: this.#value(data) as StoredEvent["data"],
+      data: this.#value(withoutDelivery(event.type, data)) as StoredEvent["data"],
     };
   }
 
@@ -52,4 +52,11 @@ export class CopiedIds {
     if (!id.test(text)) return false;
     return !text.startsWith("ses_") || this.#isCopied(text as SessionId);
   }
+}
+
+/** Which message of a chat it was: the log that is here has answered it. */
+function withoutDelivery(type: string, data: StoredEvent["data"]): Json {
+  if (type !== "input.accepted") return data;
+  const { inbound: _, ...rest } = data;
+  return rest;
 }

@@ -1,4 +1,11 @@
-import { type CopiedFrom, type Finding, runFsck, type Store, StoreFailure } from "@holdfast/engine";
+import {
+  type CopiedFrom,
+  type Finding,
+  type Refused,
+  runFsck,
+  type Store,
+  StoreFailure,
+} from "@holdfast/engine";
 import {
   idFromBytes,
   type NewEvent,
@@ -11,7 +18,7 @@ import {
 
 import { digestOf } from "../import/derive-id.ts";
 import { CopiedIds } from "./copied-ids.ts";
-import type { LogLine, UsageLine } from "./format.ts";
+import { isLeftOut, type LogLine, type UsageLine } from "./format.ts";
 import { setUnfinishedCopy, unfinishedCopy } from "./unfinished-copy.ts";
 import { takeHomeFile } from "./home-files.ts";
 import { CopyPlanner, deletedSessionIds, type LogPlan } from "./plan-copy.ts";
@@ -41,9 +48,19 @@ export interface CopyReport {
   readonly settings: { readonly taken: number; readonly known: number; readonly kept: number };
   /** What is different here and was left as it is. */
   readonly keptHere: readonly string[];
+  /** What no file gives: keys, sign-ins and secrets. */
+  readonly leftOut: readonly string[];
+  /** Sessions that end before an event here, because the store refused it: the file was not made by a host. */
+  readonly refused: readonly RefusedEvent[];
   /** Events that could not be read when the file was written. */
   readonly damaged: readonly { readonly session: SessionId; readonly seq: number }[];
   readonly findings: readonly Finding[];
+}
+
+export interface RefusedEvent {
+  readonly session: SessionId;
+  readonly seq: number;
+  readonly message: string;
 }
 
 export type CopyRefusal =
@@ -115,6 +132,8 @@ interface OpenLog {
   copied: CopiedFrom[];
   characters: number;
   isBegun: boolean;
+  /** The store refused an event of it, and takes none that follow. */
+  isRefused: boolean;
 }
 
 class Copier {
@@ -127,6 +146,8 @@ class Copier {
   readonly #copies: { from: SessionId; to: SessionId }[] = [];
   readonly #damaged: { session: SessionId; seq: number }[] = [];
   readonly #keptHere: string[] = [];
+  readonly #leftOut: string[] = [];
+  readonly #refused: RefusedEvent[] = [];
   readonly #settings = { taken: 0, known: 0, kept: 0 };
   readonly #purged: { owner: OwnerId; session: SessionId }[] = [];
   #log: OpenLog | null = null;
@@ -149,14 +170,14 @@ class Copier {
       case "log":
         return this.#begin(item.log);
       case "event":
-        return this.#addEvent(item.event, item.link, item.line);
+        return this.#addEvent(item.event, item.link);
       case "damaged":
         this.#damaged.push({ session: item.log.session, seq: item.seq });
         return;
       case "usage":
-        return this.#addUsage(item.usage, item.line);
+        return this.#addUsage(item.usage);
       case "logEnd":
-        return this.#end(item.line);
+        return this.#end();
       case "blob":
         return this.#addBlob(item);
       case "register":
@@ -189,6 +210,8 @@ class Copier {
       blobs: this.#blobs,
       settings: this.#settings,
       keptHere: this.#keptHere,
+      leftOut: this.#leftOut,
+      refused: this.#refused,
       damaged: this.#damaged,
       findings,
     };
@@ -204,13 +227,19 @@ class Copier {
     const plan = found === "copy" && this.#isPurged(session) ? "known" : found;
     const row = await this.#deps.store.reads.session(line.owner, session);
     const head = row?.head ?? 0;
-    const empty = { events: [], copied: [], characters: 0, isBegun: row !== null };
+    const empty = {
+      events: [],
+      copied: [],
+      characters: 0,
+      isBegun: row !== null,
+      isRefused: false,
+    };
     this.#log = { line, plan, session, head, last: head, ...empty };
     if (line.purged !== null && plan === "new")
       await setUnfinishedCopy(this.#deps.store, { sha256: this.#sha256, deleting: session });
   }
 
-  async #addEvent(event: StoredEvent, link: string | null, line: number): Promise<void> {
+  async #addEvent(event: StoredEvent, link: string | null): Promise<void> {
     const log = this.#log!;
     if (log.plan === "known" || log.plan === "deleted" || event.seq <= log.head) return;
     // Without its first event a log cannot be copied; the damage is in the report.
@@ -223,69 +252,89 @@ class Copier {
       ...written
     } = log.plan === "copy" ? this.#ids.event(event) : event;
     const isLinked = log.plan !== "copy";
-    await this.#push(written, { seq, at, quiet, ...(isLinked && { link }) }, line);
+    await this.#push(written, { seq, at, quiet, ...(isLinked && { link }) });
   }
 
-  async #push(event: NewEvent, from: CopiedFrom, line: number): Promise<void> {
+  async #push(event: NewEvent, from: CopiedFrom): Promise<void> {
     const log = this.#log!;
+    if (log.isRefused) return;
     log.events.push(event);
     log.copied.push(from);
     log.last = from.seq;
     log.characters += JSON.stringify(event.data).length;
     if (log.events.length === eventsPerCommit || log.characters > charactersPerCommit)
-      await this.#commit(line);
+      await this.#commit();
   }
 
-  async #commit(line: number): Promise<void> {
+  async #commit(): Promise<void> {
     const log = this.#log!;
-    if (log.events.length === 0) return;
-    const {
-      events,
-      copied,
-      session,
-      line: { owner },
-    } = log;
-    const result = await this.#deps.store.commit({ owner, session, events, copied });
-    if (result.status === "failed") throw new StoreFailure(result.code, result.message);
-    if (result.status === "refused")
-      throw new ExportFault("file_invalid", line, `${session} cannot be copied: ${result.message}`);
-    this.#events += events.length;
+    const { events, copied } = log;
     Object.assign(log, { events: [], copied: [], characters: 0 });
+    if (events.length === 0) return;
+    const refused = await this.#write(events, copied);
+    // One by one, so that what stands before it is there.
+    if (refused !== null && events.length > 1)
+      for (const [index, event] of events.entries())
+        if (!log.isRefused) await this.#write([event], copied.slice(index, index + 1));
     this.#report("copying");
   }
 
+  /**
+   * Whoever forged a file can make it whole: its hosts would refuse to start as long as the import has not ended, so it
+   * ends, and says what isn't there.
+   */
+  async #write(
+    events: readonly NewEvent[],
+    copied: readonly CopiedFrom[],
+  ): Promise<Refused | null> {
+    const log = this.#log!;
+    const { session, line } = log;
+    const result = await this.#deps.store.commit({ owner: line.owner, session, events, copied });
+    if (result.status === "failed") throw new StoreFailure(result.code, result.message);
+    if (result.status === "committed") {
+      this.#events += events.length;
+      return null;
+    }
+    const [first] = copied;
+    if (events.length === 1 && first !== undefined) {
+      log.isRefused = true;
+      this.#refused.push({ session, seq: first.seq, message: result.message });
+    }
+    return result;
+  }
+
   /** What a deleted session has used outlives it: it is written with the session, which is then deleted again. */
-  async #addUsage(usage: UsageLine, line: number): Promise<void> {
+  async #addUsage(usage: UsageLine): Promise<void> {
     const log = this.#log!;
     if (!isCopied(log.plan) || usage.seq <= log.head) return;
-    await this.#createDeleted(line);
+    await this.#createDeleted();
     const { kind: _, seq, runId, at, profile, ...used } = usage;
     const data = { ...used, usedAt: at, ...(profile !== null && { profile }) };
     const id = idFromBytes("event", digestOf("usage", log.session, String(seq)));
-    await this.#push(
-      newEvent(id, "usage.recorded", data, runId ?? undefined),
-      { seq, at, quiet: true },
-      line,
-    );
+    await this.#push(newEvent(id, "usage.recorded", data, runId ?? undefined), {
+      seq,
+      at,
+      quiet: true,
+    });
   }
 
-  async #createDeleted(line: number): Promise<void> {
+  async #createDeleted(): Promise<void> {
     const log = this.#log!;
     if (log.isBegun) return;
     log.isBegun = true;
     const id = deletedSessionIds.created(log.session);
     const from = { seq: 1 as Seq, at: log.line.purged?.at ?? 0, quiet: true };
-    await this.#push(newEvent(id, "session.created", {}), from, line);
+    await this.#push(newEvent(id, "session.created", {}), from);
   }
 
-  async #end(line: number): Promise<void> {
+  async #end(): Promise<void> {
     const log = this.#log!;
     const { purged, owner } = log.line;
-    if (purged !== null && (isCopied(log.plan) || log.plan === "copy")) {
-      await this.#trash(line);
+    if (purged !== null && !log.isRefused && (isCopied(log.plan) || log.plan === "copy")) {
+      await this.#trash();
       this.#purged.push({ owner, session: log.session });
     }
-    await this.#commit(line);
+    await this.#commit();
     if (purged === null) this.#counts[log.plan] += 1;
     if (log.plan === "copy") this.#copies.push({ from: log.line.session, to: log.session });
     this.#logs += 1;
@@ -294,15 +343,15 @@ class Copier {
   }
 
   /** Deleted for good at the end, once all branches that read it are here. */
-  async #trash(line: number): Promise<void> {
+  async #trash(): Promise<void> {
     const log = this.#log!;
-    await this.#createDeleted(line);
+    await this.#createDeleted();
     const { owner, purged } = log.line;
     const row = await this.#deps.store.reads.session(owner, log.session);
     if (row?.trashedAt != null && row.head === log.last) return;
     const from = { seq: (log.last + 1) as Seq, at: purged?.at ?? 0, quiet: true };
     const id = deletedSessionIds.trashed(log.session);
-    await this.#push(newEvent(id, "session.trashed", {}), from, line);
+    await this.#push(newEvent(id, "session.trashed", {}), from);
   }
 
   async #addBlob({ owner, id, bytes, mediaType }: Extract<PlacedItem, { kind: "blob" }>) {
@@ -313,6 +362,10 @@ class Copier {
   }
 
   async #addRegister({ owner, key, value }: Extract<PlacedItem, { kind: "register" }>["row"]) {
+    if (isLeftOut({ owner, key })) {
+      if (this.#leftOut.length < maxKeptShown) this.#leftOut.push(key);
+      return;
+    }
     const { register } = this.#deps.store;
     const put = await register.put({ owner, key, value, expect: 0 });
     if (put.status === "failed") throw new StoreFailure(put.code, put.message);

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ownerId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { aFile, anInput, aUserMessage } from "@holdfast/testing/fixtures/factories";
 import { openTestSession } from "@holdfast/testing/fixtures/open-session";
@@ -12,6 +13,7 @@ import { type AuditKey, lazyAuditKey } from "../audit/audit-key.ts";
 import { checkExport } from "./check-export.ts";
 import { copyExport } from "./copy-export.ts";
 import { maxLineBytes, signedText } from "./format.ts";
+import { unfinishedCopy } from "./unfinished-copy.ts";
 import { writeExport } from "./write-export.ts";
 
 function makeHome(): string {
@@ -213,6 +215,65 @@ test.each(damages)(
     expect(rows).toEqual([]);
   },
 );
+
+test("[safety] what opens a host or runs it is never taken from a file, whoever signed it", async () => {
+  const store = await openStore();
+  const forged = [
+    { owner, key: "api-key/0011223344556677" },
+    { owner, key: "sign-in/1" },
+    { owner, key: "sign-in-code/0" },
+    { owner, key: "secret/key/openai" },
+    { owner: "holdfast:host", key: "import/other" },
+  ];
+  const rows = forged.map((row) => JSON.stringify({ kind: "register", ...row, value: '"theirs"' }));
+  const text = file(sealed([...body(), ...rows]));
+  const copied = await copyExport({ store, home: makeHome(), open: () => bytesOf(text) });
+  expect(copied).toMatchObject({
+    status: "copied",
+    report: { settings: { taken: 1, kept: 0 }, leftOut: forged.map(({ key: name }) => name) },
+  });
+  for (const { owner: whose, key: name } of forged)
+    expect(await store.register.read(ownerId.parse(whose), name)).toBeNull();
+});
+
+test("[safety] a forged session that the store refuses ends there, and the import ends all the same", async () => {
+  const [store, home] = [await openStore(), makeHome()];
+  const copyOf = (from: string, to: string) =>
+    body()
+      .filter((line) => /"kind":"(log|event|logEnd)"/.test(line))
+      .map((line) => line.replaceAll(from, to).replace(/"link":"[^"]*"/, '"link":null'))
+      .map((line) => line.replace(/"id":"evt_(...)..../, '"id":"evt_$10000'));
+  const session = /ses_\w+/.exec(body().join("\n"))?.[0] ?? "";
+  const other = session.replace(/....$/, "0000");
+  // The same runs and messages once more, in another session.
+  const text = file(sealed([...body(), ...copyOf(session, other)]));
+  for (const _ of ["once", "again"]) {
+    const copied = await copyExport({ store, home, open: () => bytesOf(text) });
+    expect(copied).toMatchObject({
+      status: "copied",
+      report: { refused: [{ session: other, seq: 3 }], findings: [] },
+    });
+    expect(await unfinishedCopy(store)).toBeNull();
+  }
+});
+
+test("a file whose name is taken by a folder, or the reverse, is left out and named", async () => {
+  const [store, home] = [await openStore(), makeHome()];
+  mkdirSync(join(home, "skills", "tea"), { recursive: true });
+  mkdirSync(join(home, "memory"), { recursive: true });
+  writeFileSync(join(home, "memory", "notes"), "a file here");
+  const long = `skills/${"x".repeat(300)}`;
+  const paths = ["skills/tea", "memory/notes/one.md", long];
+  const files = paths.map((path) => JSON.stringify({ kind: "file", path, size: 0 }));
+  const text = file(sealed([...body(), ...files]));
+  for (const _ of ["once", "again"]) {
+    const copied = await copyExport({ store, home, open: () => bytesOf(text) });
+    expect(copied).toMatchObject({ status: "copied", report: { keptHere: paths } });
+    expect(await unfinishedCopy(store)).toBeNull();
+  }
+  expect(readdirSync(join(home, "skills"))).toEqual(["tea"]);
+  expect(readFileSync(join(home, "memory", "notes"), "utf8")).toBe("a file here");
+});
 
 test("an undamaged full export verifies, and only with the key that signed it", async () => {
   const text = file(lines);

@@ -15,6 +15,13 @@ export const fullExportVersion = 1;
 
 const count = z.int().nonnegative();
 const link = z.string().max(200).nullable();
+/** A database may not store it; nothing that a host writes has it. */
+const withoutNul = (longest: number) =>
+  z
+    .string()
+    .max(longest)
+    .refine((value) => !value.includes("\0"), "expected no NUL");
+const maxVersion = 2 ** 31 - 1;
 
 export const headerLine = z.object({
   format: z.literal(fullExportFormat),
@@ -36,8 +43,8 @@ const eventLine = z.object({
   kind: z.literal("event"),
   seq: seq.min(1),
   id: eventId,
-  type: z.string().min(1).max(200),
-  v: z.int().positive(),
+  type: withoutNul(200).min(1),
+  v: z.int().positive().max(maxVersion),
   at: count,
   runId: runId.nullable(),
   quiet: z.boolean(),
@@ -52,13 +59,13 @@ const usageLine = z.object({
   seq: seq.min(1),
   runId: runId.nullable(),
   at: count,
-  model: z.string().max(1_000),
+  model: withoutNul(1_000),
   input: count,
   output: count,
   cacheRead: count,
   cacheWrite: count,
   costMicros: count,
-  profile: z.string().max(1_000).nullable(),
+  profile: withoutNul(1_000).nullable(),
 });
 export type UsageLine = z.infer<typeof usageLine>;
 
@@ -74,8 +81,8 @@ export type LogLine = z.infer<typeof logLine>;
 const registerLine = z.object({
   kind: z.literal("register"),
   owner: ownerId,
-  key: z.string().min(1).max(1_000),
-  value: z.string().max(16_000),
+  key: withoutNul(1_000).min(1),
+  value: withoutNul(16_000),
 });
 export type RegisterLine = z.infer<typeof registerLine>;
 
@@ -104,7 +111,7 @@ export const exportLine = z.discriminatedUnion("kind", [
     kind: z.literal("blob"),
     owner: ownerId,
     id: blobId,
-    mediaType: z.string().max(1_000),
+    mediaType: withoutNul(1_000),
     size: count,
   }),
   z.object({ kind: z.literal("file"), path: z.string().min(1).max(1_000), size: count }),
@@ -124,9 +131,18 @@ export const signedText = (sha256: string): string => `holdfast export 1\n${sha2
 
 /**
  * Rows of the register that stay: stored secrets, keys and sign-ins by which somebody gets in, push addresses of
- * browsers, and what only counts for a running process.
+ * browsers, and what only counts for a running process. They aren't taken from a file either, which anybody can sign.
  */
-const leftOut = ["secret/", "sign-in/", "api-key/", "notify", "bot/", "mcp-refresh/"];
+const leftOut = [
+  "secret/",
+  "sign-in/",
+  "sign-in-code/",
+  "sign-in-attempts/",
+  "api-key/",
+  "notify",
+  "bot/",
+  "mcp-refresh/",
+];
 
 export function isLeftOut({ owner, key }: Pick<RegisterLine, "owner" | "key">): boolean {
   return owner.startsWith("holdfast:") || leftOut.some((prefix) => key.startsWith(prefix));

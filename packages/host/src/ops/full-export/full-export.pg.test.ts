@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runFsck, type Store } from "@holdfast/engine";
+import { ids } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
 import { databases } from "@holdfast/testing/databases/databases";
 import { aChatLane, anInput, aUserMessage } from "@holdfast/testing/fixtures/factories";
@@ -142,7 +143,9 @@ describe.each(["sqlite", "postgres"] as const)("an import into %s", (name) => {
     const [home, otherHome] = [makeHome(), makeHome()];
     const source = await openStore("sqlite");
     const chat = await openTestSession(source, { title: "Both" }, owner);
-    await chat.commit([aUserMessage("begun together"), anInput({ lane: aChatLane() })]);
+    const lane = aChatLane();
+    const arrived = { inbound: { key: `${lane}:1`, delivery: ids.make("delivery") } };
+    await chat.commit([aUserMessage("begun together"), anInput({ lane, ...arrived })]);
     const [before, after] = [join(home, "before.jsonl"), join(home, "after.jsonl")];
     await exportTo(before, source, home);
     const target = await openStore(name);

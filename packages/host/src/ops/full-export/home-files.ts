@@ -2,6 +2,7 @@ import { link, lstat, mkdir, open, readdir, readFile, rm } from "node:fs/promise
 import { dirname, join } from "node:path";
 
 import { hasSecretSettings } from "../config/config-files.ts";
+import { systemCode } from "../../util/outcome.ts";
 import { exportedFiles, exportedFolders } from "./format.ts";
 
 export interface HomeFile {
@@ -38,11 +39,23 @@ export type TakenFile = "taken" | "known" | "kept";
 
 let written = 0;
 
+/** What stands in its way: a folder of its name, a file where its folder would be, a name that is too long here. */
+const inTheWay: ReadonlySet<string> = new Set(["EEXIST", "EISDIR", "ENOTDIR", "ENAMETOOLONG"]);
+
 /** Appears whole or not at all, and never in place of another one. */
-export async function takeHomeFile(home: string, { path, bytes }: HomeFile): Promise<TakenFile> {
+export async function takeHomeFile(home: string, file: HomeFile): Promise<TakenFile> {
+  const stored = await readFile(join(home, file.path)).catch(() => null);
+  if (stored !== null) return stored.equals(file.bytes) ? "known" : "kept";
+  try {
+    return await writeHomeFile(home, file);
+  } catch (error) {
+    if (inTheWay.has(systemCode(error) ?? "")) return "kept";
+    throw error;
+  }
+}
+
+async function writeHomeFile(home: string, { path, bytes }: HomeFile): Promise<"taken"> {
   const place = join(home, path);
-  const stored = await readFile(place).catch(() => null);
-  if (stored !== null) return stored.equals(bytes) ? "known" : "kept";
   await mkdir(dirname(place), { recursive: true, mode: 0o700 });
   const temporary = `${place}.${process.pid}-${(written += 1)}.new`;
   const handle = await open(temporary, "wx", 0o600);

@@ -12,6 +12,7 @@ import {
   type CopyReport,
 } from "../../../ops/full-export/copy-export.ts";
 import { fullExportFormat } from "../../../ops/full-export/format.ts";
+import { systemCode } from "../../../util/outcome.ts";
 import { withFileLock } from "../../../util/atomic-file.ts";
 import { type Arguments, exit, type Terminal } from "../../command.ts";
 import { findRunningHost } from "../../connection/running-hosts.ts";
@@ -73,9 +74,14 @@ export async function importExport(
       return fail(texts.fault(file, line, code, message));
     }
     for (const line of describe(copied.report)) terminal.print(cleanLine(line));
-    return copied.report.findings.length === 0 ? exit.done : exit.failed;
+    const { findings, refused } = copied.report;
+    return findings.length + refused.length === 0 ? exit.done : exit.failed;
   } catch (error) {
     if (error instanceof StoreFailure) return fail(texts.stopped(error.code, error.message));
+    // The disk is full, or a folder of the home can't be written.
+    const code = systemCode(error);
+    if (/^E[A-Z]+$/.test(code) && error instanceof Error)
+      return fail(texts.stopped(code, `${error.message}.`));
     throw error;
   } finally {
     await store.close();
@@ -93,12 +99,15 @@ function showProgress(terminal: Terminal): (progress: CopyProgress) => void {
 
 function* describe(report: CopyReport): Generator<string> {
   const { sessions, events, blobs, settings, keptHere, copies, damaged, findings } = report;
+  const { leftOut, refused } = report;
   yield texts.sessions(sessions.new + sessions.continue, sessions.known, events, blobs);
   yield texts.settings(settings.taken, settings.known);
   for (const { from, to } of copies) yield texts.copied(from, to);
   if (sessions.deleted > 0) yield texts.deleted(sessions.deleted);
+  if (leftOut.length > 0) yield texts.leftOut(leftOut.join(", "));
   if (settings.kept > 0) yield texts.kept(settings.kept, keptHere.join(", "));
   for (const { session, seq } of damaged) yield texts.damaged(session, seq);
+  for (const { session, seq, message } of refused) yield texts.refused(session, seq, message);
   for (const { code, table, message } of findings) yield `${code}  ${table}: ${message}`;
   yield findings.length === 0 ? texts.clean : texts.notClean;
 }
