@@ -7,7 +7,6 @@ import {
   StoreFailure,
 } from "@holdfast/engine";
 import {
-  idFromBytes,
   type NewEvent,
   newEvent,
   type OwnerId,
@@ -16,7 +15,6 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 
-import { digestOf } from "../import/derive-id.ts";
 import { CopiedIds } from "./copied-ids.ts";
 import { isLeftOut, type LogLine, type UsageLine } from "./format.ts";
 import { setUnfinishedCopy, unfinishedCopy } from "./unfinished-copy.ts";
@@ -310,7 +308,7 @@ class Copier {
     await this.#createDeleted();
     const { kind: _, seq, runId, at, profile, ...used } = usage;
     const data = { ...used, usedAt: at, ...(profile !== null && { profile }) };
-    const id = idFromBytes("event", digestOf("usage", log.session, String(seq)));
+    const id = deletedSessionIds.usage(log.session, seq);
     await this.#push(newEvent(id, "usage.recorded", data, runId ?? undefined), {
       seq,
       at,

@@ -102,11 +102,15 @@ export class CopyPlanner {
 export const deletedSessionIds = {
   created: (session: SessionId) => idFromBytes("event", digestOf("deleted", session)),
   trashed: (session: SessionId) => idFromBytes("event", digestOf("trashed", session)),
+  usage: (session: SessionId, seq: number) =>
+    idFromBytes("event", digestOf("usage", session, String(seq))),
 };
 
 function isMadeByImport(session: SessionId, next: RawEvent | null): boolean {
-  const { created, trashed } = deletedSessionIds;
-  return next?.event?.id === created(session) || next?.event?.id === trashed(session);
+  const { created, trashed, usage } = deletedSessionIds;
+  if (next?.event == null) return false;
+  const { id, seq } = next.event;
+  return [created(session), trashed(session), usage(session, seq)].includes(id);
 }
 
 async function nextLogged(events: AsyncIterator<RawEvent>): Promise<RawEvent | null> {
