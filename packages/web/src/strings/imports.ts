@@ -114,6 +114,7 @@ export const importsStrings = {
       deleted_here: "it was deleted here",
       busy: "it was busy: import again",
       origin_missing: "the conversation it branched from is missing",
+      not_storable: "it has a name or value too large to store",
       duplicate_id: "there are two of this name",
       name_taken: "there is one of this name here",
       too_many: "there are too many here",

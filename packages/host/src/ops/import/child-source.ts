@@ -17,13 +17,23 @@ export class SourceFailed extends Error {
 const script = fileURLToPath(new URL("./source-process.ts", import.meta.url));
 /** Enough for the largest conversation; a file that needs more ends the process, not the host. */
 const maxHeapMegabytes = 1_024;
+/** With the files of a conversation, which are no part of the heap. */
+const maxMemoryBytes = 3 * 1024 * 1024 * 1024;
 
 /** A source that is read in a process of its own, a batch at a time. */
-export function childSource(request: SourceRequest, signal: AbortSignal): ImportSource {
-  return { name: request.source, items: () => readItems(request, signal) };
+export function childSource(
+  request: SourceRequest,
+  signal: AbortSignal,
+  maxBytes: number = maxMemoryBytes,
+): ImportSource {
+  return { name: request.source, items: () => readItems(request, signal, maxBytes) };
 }
 
-async function* readItems(request: SourceRequest, signal: AbortSignal): AsyncGenerator<ImportItem> {
+async function* readItems(
+  request: SourceRequest,
+  signal: AbortSignal,
+  maxBytes: number,
+): AsyncGenerator<ImportItem> {
   const child = launchReader({
     argv: [
       process.execPath,
@@ -31,6 +41,7 @@ async function* readItems(request: SourceRequest, signal: AbortSignal): AsyncGen
       "--disable-warning=ExperimentalWarning",
       script,
       JSON.stringify(request),
+      String(maxBytes),
     ],
     folder: dirname(request.path),
     // Nothing of the host's environment matters to it, least of all its keys.

@@ -23,6 +23,8 @@ import { everyCodexLine } from "../../../test/support/exports/codex.ts";
 import { shownLines } from "../../../test/support/exports/shown.ts";
 import { zipOf } from "../../../test/support/exports/zip.ts";
 import { importInto, openTaker, owner } from "../../../test/support/hermes/import-into.ts";
+import { childSource } from "./child-source.ts";
+import type { SourceRequest } from "./readers.ts";
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-import-"));
@@ -173,6 +175,43 @@ test("a text of 50 MB arrives whole", async () => {
     failure: null,
     totals: { texts: 1, differs: 0 },
   });
+});
+
+test("a conversation that cannot be stored is skipped with the reason, and the others arrive", async () => {
+  const { take } = await openHere();
+  const one = (id: string) => chatGptConversation(id, [said("x", null, "user", "1")]);
+  const odd = one("x".repeat(1_200_000));
+  const { items, failure, totals } = await take(
+    "chatgpt",
+    place("conversations.json", JSON.stringify([odd, one("after")])),
+  );
+  expect(failure).toBeNull();
+  expect(totals?.items).toEqual({ session: { skipped: 1, taken: 1 } });
+  const skipped = items.find(({ reason }) => reason === "not_storable");
+  expect(skipped?.remarks?.[0]?.text).toContain("1048576");
+});
+
+test("[safety] messages that name one file again and again end the reading process, not the machine", async () => {
+  const root = makeFolder();
+  const metadata = { attachments: [{ id: "file_00ab", name: "one.bin" }] };
+  const nodes = Array.from({ length: 40 }, (_, n) =>
+    said(`n${n}`, n === 0 ? null : `n${n - 1}`, "user", `${n}`, { metadata }),
+  );
+  writeFileSync(
+    join(root, "conversations.json"),
+    JSON.stringify([chatGptConversation("many", nodes)]),
+  );
+  writeFileSync(join(root, "file_00ab.dat"), Buffer.alloc(20 * 1024 * 1024, 1));
+  const { signal } = new AbortController();
+  const about = { source: "chatgpt", path: root, scratch: makeFolder() } as const;
+  const request: SourceRequest = { ...about, only: [], secrets: "left", now: 1 };
+  const source = childSource(request, signal, 500 * 1024 * 1024);
+  const kinds: string[] = [];
+  const read = async () => {
+    for await (const { kind } of source.items()) kinds.push(kind);
+  };
+  await expect(read()).rejects.toThrow("more memory than an import may have");
+  expect(kinds).toEqual([]);
 });
 
 test("a file that is cut off gives what stands before, and the rest is kept", async () => {

@@ -163,6 +163,35 @@ test("binary texts, ids that are there twice and what is no file are reported, a
   expect(Buffer.from(kept?.bytes ?? [])).toEqual(binary);
 });
 
+test("[safety] a database's files are not read through links, and no copy is kept of settings with keys", async () => {
+  const root = join(makeFolder(), "hermes");
+  const home = new HermesHome(root);
+  home.session("s", {}, [user("one"), assistant("two")]);
+  home.close();
+  rmSync(join(root, "state.db-wal"), { force: true });
+  const outside = join(makeFolder(), "outside");
+  writeFileSync(outside, "not yours");
+  symlinkSync(outside, join(root, "state.db-wal"));
+  const provider = "{name: lab, extra: {headers: {Authorization: sk-nested}}, api_key: sk-own}";
+  const settings = `model: {name: m, more: {token: sk-model}}\ncustom_providers: [${provider}]\n`;
+  writeFileSync(join(root, "config.yaml"), `${settings}mcp_servers: {odd: {env: {A: sk-odd}}}\n`);
+  const { items, failure, store, taker } = await importHere(root);
+  expect(failure).toBeNull();
+  const found = items.find(
+    ({ code, path: place }) => code === "unreadable" && place === "state.db",
+  );
+  expect(found?.name).toContain("state.db-wal is not a plain file");
+  writeFileSync(join(root, "config.yaml"), `${settings}a: [\n`);
+  const again = await importInto(taker, root);
+  const torn = again.items.find(({ code }) => code === "torn_file");
+  expect([torn?.path, torn?.blob]).toEqual(["config.yaml", undefined]);
+  expect(JSON.stringify([items, again.items])).not.toContain("sk-");
+  for (const { key } of await store.register.list(taker.owner, "kept-blob/", 50)) {
+    const blob = await store.reads.blob(taker.owner, blobId.parse(key.slice("kept-blob/".length)));
+    expect(Buffer.from(blob?.bytes ?? []).toString()).not.toContain("sk-");
+  }
+});
+
 test("a home that is written to during its import is taken whole by the next one", async () => {
   const root = join(makeFolder(), "hermes");
   const home = new HermesHome(root);

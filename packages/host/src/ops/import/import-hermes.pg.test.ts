@@ -5,7 +5,7 @@ import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createLog, redo, runFsck } from "@holdfast/engine";
+import { createLog, redo, runFsck, undo } from "@holdfast/engine";
 import { ids, laneKey, sessionId } from "@holdfast/protocol";
 import { databases } from "@holdfast/testing/databases/databases";
 import { aUserMessage } from "@holdfast/testing/fixtures/factories";
@@ -160,6 +160,21 @@ describe.each(databases)("an import of hermes on $name", (factory) => {
     const third = await importInto(taker, root);
     expect(third.totals.items["session"]).toEqual({ known: 3, skipped: 2 });
     expect(await check()).toMatchObject({ exitCode: 0, findings: 0 });
+  });
+
+  test("what a person undid here is not missing", async () => {
+    const root = join(makeFolder(), "hermes");
+    const home = new HermesHome(root);
+    onTestFinished(() => home.close());
+    home.session("s", {}, [user("one"), assistant("two"), user("three"), assistant("four")]);
+    const { store, taker } = await open();
+    const session = sessionOf((await importInto(taker, root)).items, "s");
+    const undone = await undo({ log: createLog(store), ids }, { owner, session });
+    expect(undone).toMatchObject({ status: "committed" });
+    expect(await visibleTexts({ store, owner }, session)).toHaveLength(2);
+    const { totals } = await importInto(taker, root);
+    expect(totals).toMatchObject({ differs: 0, texts: 4, items: { session: { known: 1 } } });
+    expect(await visibleTexts({ store, owner }, session)).toHaveLength(2);
   });
 
   test("undone turns come back with a redo, summaries are epochs, and times and costs are those of then", async () => {

@@ -41,7 +41,8 @@ function sizeOfPart(part: ImportedPart): number {
 
 /** Another program's files are read in a process of its own: whatever they hold, the host goes on. */
 async function main(): Promise<void> {
-  const [text = ""] = process.argv.slice(2);
+  const [text = "", maxBytes = ""] = process.argv.slice(2);
+  watchMemory(Number(maxBytes));
   const request = sourceRequest.parse(JSON.parse(text));
   let batch: ImportItem[] = [];
   let length = 0;
@@ -60,6 +61,22 @@ async function main(): Promise<void> {
   await send({ kind: "end" });
 }
 
+const watchMs = 100;
+
+/** Messages may name one large file a thousand times: before the machine has no memory left, this process ends. */
+function watchMemory(maxBytes: number): void {
+  const watch = setInterval(() => {
+    if (process.memoryUsage.rss() < maxBytes) return;
+    clearInterval(watch);
+    fail("A conversation and its files need more memory than an import may have.");
+  }, watchMs);
+  watch.unref();
+}
+
+function fail(message: string): void {
+  process.send?.({ kind: "failed", message } satisfies SourceMessage, () => process.exit(1));
+}
+
 /** Resolves when the host has asked for more. */
 function send(message: SourceMessage): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -75,6 +92,5 @@ process.once("disconnect", () => process.exit(0));
 main()
   .then(() => process.exit(0))
   .catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
-    process.send?.({ kind: "failed", message } satisfies SourceMessage, () => process.exit(1));
+    fail(error instanceof Error ? error.message : String(error));
   });

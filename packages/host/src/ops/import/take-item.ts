@@ -146,7 +146,10 @@ export class ItemTaker {
       item,
     );
     this.#sessions.set(item.key, written.session);
-    if (written.status === "skipped")
+    if (written.status === "skipped") {
+      const { message: text } = written;
+      if (text !== undefined)
+        remarks.push({ code: "not_supported", outcome: "skipped", path: "", text });
       return {
         ...about,
         outcome: "skipped",
@@ -154,6 +157,7 @@ export class ItemTaker {
         session: written.session,
         remarks,
       };
+    }
     if (!this.#isDry) remarks.push(...(await this.#bindChat(item, written.session)));
     const proven = this.#prove(item, written);
     return {
@@ -250,8 +254,8 @@ function shownOf(
     const seq = seqs[index];
     const text = seq === undefined ? undefined : stored?.texts.get(seq);
     const isHidden = undone.has(index);
-    // Somebody who went on here may have chosen another version.
-    const isElsewhere = inView !== null && stored?.isChangedHere === true;
+    // Somebody who went on here may have undone it, or chosen another version.
+    const isElsewhere = stored?.isChangedHere === true;
     const isThere =
       text !== undefined &&
       (isHidden || isElsewhere || (seq !== undefined && isVisible(ranges, seq)));

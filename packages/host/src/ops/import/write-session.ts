@@ -56,8 +56,18 @@ export type WrittenSession =
   | {
       readonly status: "skipped";
       readonly session: SessionId;
-      readonly reason: "in_trash" | "deleted_here" | "changed_here" | "busy" | "origin_missing";
+      readonly reason:
+        | "in_trash"
+        | "deleted_here"
+        | "changed_here"
+        | "busy"
+        | "origin_missing"
+        | "not_storable";
+      /** Why the store refuses it. */
+      readonly message?: string;
     };
+
+type SkippedSession = Extract<WrittenSession, { status: "skipped" }>;
 
 const zero = 0 as Seq;
 /** Well below the limits of one commit. */
@@ -161,7 +171,7 @@ class SessionWriter {
     };
   }
 
-  #skipped(reason: Extract<WrittenSession, { status: "skipped" }>["reason"]): WrittenSession {
+  #skipped(reason: SkippedSession["reason"]): SkippedSession {
     return { status: "skipped", session: this.#id, reason };
   }
 
@@ -364,8 +374,9 @@ class SessionWriter {
         return this.#skipped("busy");
       case "session_not_found":
         return this.#skipped(isNew ? "origin_missing" : "deleted_here");
+      // One that fits nowhere must not keep the others from arriving.
       default:
-        throw new Error(`The import was refused (${result.code}): ${result.message}`);
+        return { ...this.#skipped("not_storable"), message: result.message };
     }
   }
 

@@ -1,4 +1,5 @@
-import { copyFile, rm, stat } from "node:fs/promises";
+import { copyFile, lstat, rm, stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 
 import { systemCode } from "../../../util/outcome.ts";
@@ -42,8 +43,11 @@ async function stateOf(file: string): Promise<string> {
   const states = await Promise.all(
     ["", ...besides].map(async (ending) => {
       try {
-        const { size, mtimeNs, ino } = await stat(file + ending, { bigint: true });
-        return `${ending} ${ino} ${size} ${mtimeNs}`;
+        // A link or a pipe beside it would be read instead, perhaps without an end.
+        const look = ending === "" ? stat : lstat;
+        const info = await look(file + ending, { bigint: true });
+        if (!info.isFile()) throw new Error(`${basename(file)}${ending} is not a plain file`);
+        return `${ending} ${info.ino} ${info.size} ${info.mtimeNs}`;
       } catch (error) {
         if (systemCode(error) === "ENOENT") return "";
         throw error;

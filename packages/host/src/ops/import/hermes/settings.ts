@@ -177,12 +177,12 @@ export async function readHermesConfig(place: ProfilePlace): Promise<HermesConfi
     return configSchema.parse(parse(source, { maxAliasCount: 50 }) ?? {});
   } catch (error) {
     const [reason = ""] = error instanceof Error ? error.message.split("\n") : [];
+    // It may have keys, so no copy of it is kept.
     place.report({
       code: "torn_file",
       outcome: "damaged",
       path,
       text: `The settings can't be read: ${reason}`,
-      bytes: Buffer.from(source),
     });
     return empty;
   }
@@ -212,7 +212,6 @@ export function* readMcpServers(
         outcome: "skipped",
         path,
         text: `The MCP server ${JSON.stringify(name)} names neither a program nor an address.`,
-        bytes: Buffer.from(JSON.stringify(value)),
       });
       continue;
     }
@@ -331,7 +330,7 @@ export async function reportTheRest(place: ProfilePlace, config: HermesConfig): 
     skip(
       "setting",
       place.path("config.yaml"),
-      `A provider of your own isn't taken: ${brief(withoutKeys(each))}`,
+      `A provider of your own isn't taken: ${brief(each)}`,
     );
   const reports = await place.folder.names(place.path("cron/output"));
   if (reports.length > 0)
@@ -344,19 +343,22 @@ export async function reportTheRest(place: ProfilePlace, config: HermesConfig): 
     skip("not_supported", place.path(`scripts/${name}`), "A script of a job has no place here.");
 }
 
-function withoutKeys(value: unknown): unknown {
-  const read = z.record(z.string(), z.unknown()).safeParse(value).data ?? {};
+const mayBeSecret = /key|token|secret|password|auth|header|credential|cookie|env/i;
+
+/** At any depth: settings may have headers of their own. */
+function withoutKeys(value: unknown, depth = maxBriefDepth): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return "…";
+  if (Array.isArray(value)) return value.map((item) => withoutKeys(item, depth - 1));
   return Object.fromEntries(
-    Object.entries(read).filter(([name]) => !/key|token|secret|password/i.test(name)),
+    Object.entries(value)
+      .filter(([name]) => !mayBeSecret.test(name))
+      .map(([name, item]) => [name, withoutKeys(item, depth - 1)]),
   );
 }
 
-function brief(value: unknown): string {
-  return JSON.stringify(withoutKeysIn(value)).slice(0, 500);
-}
+const maxBriefDepth = 5;
 
-function withoutKeysIn(value: unknown): unknown {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? withoutKeys(value)
-    : value;
+function brief(value: unknown): string {
+  return JSON.stringify(withoutKeys(value)).slice(0, 500);
 }

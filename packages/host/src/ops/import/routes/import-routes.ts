@@ -41,15 +41,19 @@ export function importRoutes(deps: ApiDeps): Route[] {
   const uploads =
     home === undefined ? null : new ImportUploads(join(home, importsFolder, uploadsFolder));
 
+  const isRunning = (): boolean => running?.view.state === "running";
+
   async function start({ owner, body }: Call<"startImport">) {
     if (home === undefined) return problem("backup_unsupported");
-    if (running?.view.state === "running") return problem("import_running");
+    if (isRunning()) return problem("import_running");
     const path = body.path.replace(/^~(?=\/|$)/, homedir());
     const info = await stat(path).catch(() => null);
     const mayBeFile = importSourceInfo[body.source].reads === "file_or_folder";
     const isThere = info?.isDirectory() === true || (mayBeFile && info?.isFile() === true);
     if (!isThere) return problem("import_source_missing");
     const startedAt = await deps.log.store.now();
+    // Another request may have been as fast.
+    if (isRunning()) return problem("import_running");
     const name = new Date(startedAt).toISOString().replaceAll(/[:.]/g, "-");
     const view: ImportView = {
       id: `${body.source}-${name}-${randomBytes(2).toString("hex")}`,
