@@ -22,9 +22,12 @@ export { completeInput, type Completion } from "./commands/parse.ts";
 export { type CommandContext } from "./commands/command.ts";
 export {
   describeReread,
+  describeSharedReread,
   readRereadCost,
+  readSharedRereadCost,
   rereadCost,
   type RereadCost,
+  type SharedRereadCost,
 } from "./commands/reread-cost.ts";
 export { executeCommand } from "./commands/execute.ts";
 export { findSessions, shortId } from "./commands/sessions.ts";

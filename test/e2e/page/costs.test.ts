@@ -23,7 +23,7 @@ const rig = createPageRig({
   }),
 });
 
-test("what a switch of the model, another beginning or a large file costs is said before", async () => {
+test("what a switch of the model, another beginning, changed settings or a large file costs is said before", async () => {
   const client = rig.client();
   valueOf(await client.addPersona({ body: { name: "Pilot", text: "You are a pilot." } }));
   const { session } = valueOf(await client.createSession({ body: {} }));
@@ -34,7 +34,9 @@ test("what a switch of the model, another beginning or a large file costs is sai
   valueOf(await client.sendMessage({ params, body }));
   await followUntil(client, session.id, hasEnded);
   writeFileSync(join(folder, "AGENTS.md"), "Speak like a pilot.");
-  const { tab, consoleErrors } = await rig.openTab({ at: `?session=${session.id}` });
+  const { tab, consoleErrors, openAnother } = await rig.openTab({
+    at: `?session=${session.id}`,
+  });
   const anew =
     /reads about [\d,]+ tokens from scratch, for about \$0\.0\d+ instead of about \$0\.00\d+/;
 
@@ -63,6 +65,23 @@ test("what a switch of the model, another beginning or a large file costs is sai
   await tab.getByRole("button", { name: "Remove tides.txt" }).click();
   await cost.waitFor({ state: "detached" });
   await messageField(tab).fill("");
+
+  // What a change of the settings costs the conversations that it reaches.
+  const shared =
+    /With its next message, 1 conversation of the last 24 hours will send about [\d,]+ tokens from scratch, for about \$0\.0\d+/;
+  valueOf(await client.addProject({ body: { name: "Tides", text: "All times are UTC." } }));
+  const settings = await openAnother("?settings=mcp");
+  await settings.getByText(shared).waitFor();
+  await settings.goto(new URL("?settings=agent", rig.address()).href);
+  await settings.getByText(shared).waitFor();
+  await settings.getByRole("button", { name: "Edit project Tides" }).click();
+  await settings.getByRole("form", { name: "Edit project Tides" }).waitFor();
+  // The conversation is not in the project yet, so only the skills have a price.
+  await settings.getByText(shared).waitFor();
+  valueOf(await client.changeSession({ params, body: { project: "Tides" } }));
+  await settings.reload();
+  await settings.getByRole("button", { name: "Edit project Tides" }).click();
+  await settings.getByText(shared).nth(1).waitFor();
   expect(consoleErrors).toEqual([]);
 });
 

@@ -1,4 +1,11 @@
-import { type Client, describeError, type Result, similarNames } from "@holdfast/client";
+import {
+  type Client,
+  describeError,
+  describeSharedReread,
+  readSharedRereadCost,
+  type Result,
+  similarNames,
+} from "@holdfast/client";
 import { fieldErrors } from "@holdfast/protocol";
 import type { z } from "zod";
 import { type Arguments, exit, hasFlag, type Terminal } from "./command.ts";
@@ -62,6 +69,27 @@ export function misuse({ terminal }: Call, sentence: string): number {
 
 export function say({ terminal }: Call, sentence: string): number {
   terminal.print(cleanLine(sentence));
+  return exit.done;
+}
+
+/** Says what a change costs the conversations that it reaches, if that is worth a word. */
+export async function sayReread(
+  { client, given, terminal }: ActionCall,
+  reached: { readonly project?: string } = {},
+): Promise<void> {
+  if (hasFlag(given, "json")) return;
+  const cost = await readSharedRereadCost({ client, now: Date.now }, reached);
+  if (cost !== null) terminal.print(cleanLine(describeSharedReread(cost)));
+}
+
+/** Says what was done, and what it costs the conversations that it reaches. */
+export async function sayChange(
+  call: ActionCall,
+  sentence: string,
+  reached: { readonly project?: string } = {},
+): Promise<number> {
+  say(call, sentence);
+  await sayReread(call, reached);
   return exit.done;
 }
 

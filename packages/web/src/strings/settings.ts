@@ -129,6 +129,8 @@ export const settingsStrings = {
     title: "Context",
     open: "Show context",
     changeCosts: "This changes how the conversation begins, so nothing of it is cached any more.",
+    sharedChangeCosts:
+      "A change here also changes how open conversations begin, so nothing of them is cached any more.",
     model: "Model",
     calls: "Requests",
     tokens: "Tokens",

@@ -1,6 +1,7 @@
 import type { ProjectView } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { problemText, useApp, useStore } from "../../app-context.ts";
+import { SharedRereadHint } from "../../context/shared-reread-hint.tsx";
 import { strings } from "../../strings/strings.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { formatDay } from "../../ui/format-time.ts";
@@ -59,6 +60,7 @@ function ProjectRow({ project, onChange }: ProjectRowProps) {
   if (isEditing)
     return (
       <li>
+        <SharedRereadHint project={project.name} />
         <ProjectForm project={project} onSaved={onChange} onClose={() => setEditing(false)} />
         <ProjectFiles project={project} />
       </li>
@@ -93,6 +95,7 @@ function ProjectRow({ project, onChange }: ProjectRowProps) {
           onClose={() => setDeleting(false)}
         >
           <p className="quiet">{t.deleteHint}</p>
+          <SharedRereadHint project={project.name} />
         </Dialog>
       )}
     </li>

@@ -1,6 +1,7 @@
 import type { SkillView } from "@holdfast/protocol";
 import { useState } from "react";
 import { problemText, useApp } from "../../app-context.ts";
+import { SharedRereadHint } from "../../context/shared-reread-hint.tsx";
 import { strings } from "../../strings/strings.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
@@ -17,6 +18,7 @@ export function SkillSettings() {
     <SettingsGroup title={t.title} hint={t.hint} query={query}>
       {({ skills, skipped }) => (
         <>
+          <SharedRereadHint />
           {skills.length === 0 && <p className="quiet">{t.none}</p>}
           <ul className="facts-list" aria-label={t.title}>
             {skills.map((skill) => (

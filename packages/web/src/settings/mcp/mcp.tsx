@@ -1,4 +1,5 @@
 import { problemText, useApp } from "../../app-context.ts";
+import { SharedRereadHint } from "../../context/shared-reread-hint.tsx";
 import { strings } from "../../strings/strings.ts";
 import { SettingsGroup, useInterval, useHostQuery } from "../settings-group.tsx";
 import { AddMcpServer } from "./add-server.tsx";
@@ -39,24 +40,26 @@ export function McpSettings() {
   return (
     <>
       <SettingsGroup title={t.title} hint={t.hint} query={query}>
-        {({ servers }) =>
-          servers.length === 0 ? (
-            <p>{t.none}</p>
-          ) : (
-            <ul className="settings-cards">
-              {servers.map((server) => (
-                <McpServerCard
-                  key={server.name}
-                  server={server}
-                  onRestart={() => void restart(server.name)}
-                  onTurn={(to) => void turn(server.name, to)}
-                  onRemove={() => void remove(server.name)}
-                  onChanged={refetch}
-                />
-              ))}
-            </ul>
-          )
-        }
+        {({ servers }) => (
+          <>
+            <SharedRereadHint />
+            {servers.length === 0 && <p>{t.none}</p>}
+            {servers.length > 0 && (
+              <ul className="settings-cards">
+                {servers.map((server) => (
+                  <McpServerCard
+                    key={server.name}
+                    server={server}
+                    onRestart={() => void restart(server.name)}
+                    onTurn={(to) => void turn(server.name, to)}
+                    onRemove={() => void remove(server.name)}
+                    onChanged={refetch}
+                  />
+                ))}
+              </ul>
+            )}
+          </>
+        )}
       </SettingsGroup>
       <AddMcpServer onAdded={refetch} />
     </>

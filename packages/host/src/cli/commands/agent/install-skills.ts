@@ -1,6 +1,6 @@
 import { describeError } from "@holdfast/client";
 import type { BlobId, StagedSkillView } from "@holdfast/protocol";
-import type { ActionCall } from "../../actions.ts";
+import { type ActionCall, sayReread } from "../../actions.ts";
 import { exit, hasFlag } from "../../command.ts";
 import { askYesOrNo } from "../../workspace-flag.ts";
 import { cleanLine } from "../../screen/text.ts";
@@ -25,6 +25,7 @@ export async function installFrom(call: ActionCall, source: string): Promise<num
   for (const { path, reason } of skipped)
     terminal.printError(cleanLine(skillsStrings.skipped(path, reason)));
   for (const skill of skills) preview(call, skill);
+  await sayReread(call);
   const answer = await confirm(call, skills.length);
   if (answer !== "yes") {
     await client.discardSkills({ params: { id } });

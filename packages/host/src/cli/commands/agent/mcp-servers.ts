@@ -12,6 +12,8 @@ import {
   printList,
   runAction,
   say,
+  sayChange,
+  sayReread,
 } from "../../actions.ts";
 import { type Command, exit, hasFlag, textFlag } from "../../command.ts";
 import { cleanLine } from "../../screen/text.ts";
@@ -121,12 +123,15 @@ async function add(call: ActionCall): Promise<number> {
   const isProgram = body.command !== undefined;
   if (isProgram) {
     say(call, texts.willStart(programText(body)));
-    if (!hasFlag(given, "yes")) return misuse(call, texts.confirmStart);
+    if (!hasFlag(given, "yes")) {
+      await sayReread(call);
+      return misuse(call, texts.confirmStart);
+    }
   }
   const confirmed = isProgram ? { ...body, confirm: programText(body) } : body;
   const added = await client.putMcpServer({ params: { name }, body: confirmed });
   if (!added.ok) return failed(call, added);
-  return say(call, texts.added(added.value.server.name));
+  return sayChange(call, texts.added(added.value.server.name));
 }
 
 /** The values of variables of this shell: in an argument they would be in the list of processes and in its history. */
@@ -187,7 +192,7 @@ async function turn(call: ActionCall, to: "on" | "off"): Promise<number> {
   if (name === undefined) return misuse(call, texts.nameMissing);
   const turned = await call.client.changeMcpServer({ params: { name }, body: { switch: to } });
   if (!turned.ok) return failed(call, turned);
-  return say(call, texts.switched[to](name));
+  return sayChange(call, texts.switched[to](name));
 }
 
 async function remove(call: ActionCall): Promise<number> {
@@ -195,7 +200,7 @@ async function remove(call: ActionCall): Promise<number> {
   if (name === undefined) return misuse(call, texts.nameMissing);
   const removed = await call.client.removeMcpServer({ params: { name } });
   if (!removed.ok) return failed(call, removed);
-  return say(call, texts.removed(name));
+  return sayChange(call, texts.removed(name));
 }
 
 async function signIn(call: ActionCall): Promise<number> {

@@ -2,7 +2,15 @@ import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import { matchPersona, matchProject } from "@holdfast/client";
 import type { ProjectView } from "@holdfast/protocol";
-import { type ActionCall, failed, misuse, printList, runAction, say } from "../../actions.ts";
+import {
+  type ActionCall,
+  failed,
+  misuse,
+  printList,
+  runAction,
+  say,
+  sayChange,
+} from "../../actions.ts";
 import { type Command, exit, hasFlag, textFlag } from "../../command.ts";
 import { cleanText } from "../../screen/text.ts";
 import { personasStrings, projectsStrings as texts } from "../../strings/agent.ts";
@@ -88,7 +96,9 @@ async function edit(call: ActionCall): Promise<number> {
     const headers = { "if-match": version };
     const changed = await call.client.changeProject({ params: { id }, headers, body });
     if (!changed.ok) return failed(call, changed);
-    return say(call, texts.changed(name));
+    const said = texts.changed(name);
+    // The folder, the persona and the model are for new conversations.
+    return body.text === undefined ? say(call, said) : sayChange(call, said, { project: name });
   });
 }
 
@@ -121,7 +131,7 @@ async function remove(call: ActionCall): Promise<number> {
     const headers = { "if-match": version };
     const removed = await call.client.removeProject({ params: { id }, headers });
     if (!removed.ok) return failed(call, removed);
-    return say(call, texts.deleted(name));
+    return sayChange(call, texts.deleted(name), { project: name });
   });
 }
 
@@ -142,7 +152,7 @@ async function addFile(call: ActionCall): Promise<number> {
   const bytes = path === "" ? null : await readFile(path).catch(() => null);
   if (bytes === null)
     return misuse(call, path === "" ? texts.fileMissing : texts.fileUnreadable(path));
-  return withProject(call, async ({ id }) => {
+  return withProject(call, async ({ id, name: project }) => {
     const mediaType = extname(path).toLowerCase() === ".pdf" ? "application/pdf" : "text/plain";
     const put = await client.putBlob({ body: new Uint8Array(bytes), mediaType });
     if (!put.ok) return failed(call, put);
@@ -150,7 +160,7 @@ async function addFile(call: ActionCall): Promise<number> {
     const body = { name: basename(path), blobId, replace: hasFlag(given, "replace") };
     const added = await client.addProjectFile({ params: { id }, body });
     if (!added.ok) return failed(call, added);
-    return say(call, texts.fileAdded(added.value.file.name));
+    return sayChange(call, texts.fileAdded(added.value.file.name), { project });
   });
 }
 
@@ -165,7 +175,7 @@ async function removeFile(call: ActionCall): Promise<number> {
     if (file === undefined) return misuse(call, texts.unknownFile(wanted, project));
     const removed = await client.removeProjectFile({ params: { id, file: file.id } });
     if (!removed.ok) return failed(call, removed);
-    return say(call, texts.fileDeleted(file.name));
+    return sayChange(call, texts.fileDeleted(file.name), { project });
   });
 }
 

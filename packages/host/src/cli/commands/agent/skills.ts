@@ -1,6 +1,14 @@
 import type { Result } from "@holdfast/client";
 import { sessionId, type SkillView, type SkippedSkillView } from "@holdfast/protocol";
-import { type ActionCall, failed, misuse, printList, runAction, say } from "../../actions.ts";
+import {
+  type ActionCall,
+  failed,
+  misuse,
+  printList,
+  runAction,
+  say,
+  sayChange,
+} from "../../actions.ts";
 import { type Command, exit, textFlag } from "../../command.ts";
 import { cleanLine, cleanText } from "../../screen/text.ts";
 import { programStrings } from "../../strings/program.ts";
@@ -111,7 +119,7 @@ async function turn(call: ActionCall, state: "on" | "off"): Promise<number> {
   return withSkill(call, async () => {
     const switched = await client.switchSkill({ params: { name }, body: { state } });
     if (!switched.ok) return failed(call, switched);
-    return say(call, texts.switched[state](name));
+    return sayChange(call, texts.switched[state](name));
   });
 }
 
@@ -121,7 +129,7 @@ async function remove(call: ActionCall): Promise<number> {
   return withSkill(call, async () => {
     const removed = await client.removeSkill({ params: { name } });
     if (!removed.ok) return failed(call, removed);
-    return say(call, texts.removed(name));
+    return sayChange(call, texts.removed(name));
   });
 }
 
