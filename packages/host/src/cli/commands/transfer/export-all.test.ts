@@ -69,7 +69,10 @@ test("everything is exported while a host serves, checked without one, and impor
   expect(readdirSync(home).filter((name) => name.includes("partial"))).toEqual([]);
 
   const whole = await runHere(["verify", file], {});
-  expect(whole.said).toMatch(/^2 sessions, 5 events and 2 attachments, all unchanged\.\nSigned by/);
+  // The host may have begun to answer what waited.
+  expect(whole.said).toMatch(
+    /^2 sessions, \d+ events and \d attachments, all unchanged\.\nSigned by/,
+  );
   const damaged = join(home, "damaged.jsonl");
   writeFileSync(damaged, readFileSync(file, "utf8").replace("evil.example", "good.example"));
   const found = await runHere(["verify", damaged], {});
