@@ -86,13 +86,13 @@ export const commands = [
   define(
     "undo",
     { kind: "count", label: "turns", most: 1000, options: fileOptions },
-    "Undo the last turns. Nothing is deleted: /redo brings them back. With files their files are put back too; with files only the conversation stays.",
+    "Undo the last turns. Nothing is deleted: /redo brings them back. Add files to restore their files too, or files only to restore just the files.",
     { aliases: ["rewind"], example: "/undo 2 files" },
   ),
   define(
     "redo",
     { kind: "choice", label: "files", choices: fileOptions, usually: "alone" },
-    "Bring back what was undone; with files, the files too; with files only, only them.",
+    "Bring back what was undone. Add files to include the files, or files only for just the files.",
     { example: "/redo files" },
   ),
   define("retry", noArgument, "Retry the last message."),
@@ -102,7 +102,7 @@ export const commands = [
   define(
     "alternatives",
     { kind: "count", label: "number", most: 1000, options: ["files"] },
-    "List the versions of edited and retried messages, or show the one with this number; with files, bring its files too.",
+    "List the versions of edited and retried messages, or show the one with this number. Add files to restore its files too.",
     { aliases: ["alternative", "versions"], example: "/alternatives 1" },
   ),
   define("branch", optionalText("title"), "Continue from here in a new session.", {

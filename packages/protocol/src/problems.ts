@@ -249,7 +249,7 @@ export const problemKinds = {
   backup_failed: {
     status: 409,
     title: "The backup could not be made or checked.",
-    next: "Free some space or look at what it names, and try again.",
+    next: "Fix what `detail` names, for example by freeing disk space, and try again.",
   },
   payload_too_large: {
     status: 413,

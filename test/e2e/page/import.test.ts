@@ -34,14 +34,14 @@ test("a hermes home is previewed, imported and proven, and its report is searche
   await preview(tab, join(path, "gone"));
   await tab.getByText("There is nothing to import at this path.", { exact: false }).waitFor();
   await preview(tab, path);
-  const before = card(tab, "Preview: nothing was written yet");
+  const before = card(tab, "Preview: nothing has been imported yet");
   await before.getByText("Conversations", { exact: true }).waitFor();
   expect(await titles()).toEqual([]);
   await expectNoViolations(tab);
 
   await before.getByRole("button", { name: "Import now" }).click();
   const done = card(tab, "Imported");
-  await done.getByText(/^Proven: all [\d,]+ texts are the same here as there/).waitFor();
+  await done.getByText(/^Proven by hash: all [\d,]+ texts are identical here and there/).waitFor();
   expect(await titles()).toContain("Beds #spring");
   await done.getByText("The file is empty.", { exact: false }).waitFor();
   await done.getByLabel("Show").selectOption("Recovered");
@@ -82,7 +82,7 @@ test("an import is stopped on the page, and what it took stays", async () => {
   await progress.getByText(/^[1-9][\d,]* of 4,000 conversations/).waitFor();
   await progress.getByRole("button", { name: "Stop" }).click();
   const ended = card(tab, "The import ended early");
-  await ended.getByText("What was taken stays.", { exact: false }).waitFor();
+  await ended.getByText("What was imported is kept.", { exact: false }).waitFor();
   await ended.getByRole("button", { name: "Import again" }).waitFor();
   expect(await titles()).toContainEqual(expect.stringMatching(/^Number \d+$/));
   expect(consoleErrors).toEqual([]);
@@ -101,7 +101,7 @@ test("an export on the person's machine is sent to the host in pieces, imported,
   });
   writeFileSync(exported, content);
   await tab.getByLabel("Upload a file").setInputFiles(exported);
-  await tab.getByText("my export.zip is on the host.", { exact: false }).waitFor();
+  await tab.getByText("my export.zip is uploaded.", { exact: false }).waitFor();
   const path = await tab.getByLabel("File or folder on the host", { exact: false }).inputValue();
   const uploads = join(rig.home(), "imports", ".uploads");
   expect(readdirSync(uploads)).toEqual([basename(path)]);
@@ -110,7 +110,7 @@ test("an export on the person's machine is sent to the host in pieces, imported,
   await tab.getByRole("button", { name: "Preview", exact: true }).click();
   await card(tab, "Preview").getByRole("button", { name: "Import now" }).click();
   const done = card(tab, "Imported");
-  await done.getByText(/^Proven: all 2 texts/).waitFor();
+  await done.getByText(/^Proven by hash: all 2 texts/).waitFor();
   // The list begins with the thousands of conversations that the test before took.
   await done.getByLabel("Show").selectOption("Everything");
   await done.getByRole("link", { name: "Talk light" }).waitFor();

@@ -10,7 +10,7 @@ test("a restore says what was put back, what was left and why, and what no undo 
       kept: [{ path: "c.txt", reason: "changed" }],
       missing: ["no_git"],
       effects: [
-        { kind: "network", tool: "terminal", text: "npm publish (registry.npmjs.org)" },
+        { kind: "network", tool: "terminal", text: "git push (git.example.org)" },
         { kind: "sent", tool: "send_file", text: "report.pdf" },
       ],
     }),
@@ -18,7 +18,7 @@ test("a restore says what was put back, what was left and why, and what no undo 
     "3 files were restored: a.txt, b.txt and 1 more. " +
       "Left as they are: c.txt (changed since then). " +
       "Not everything is known: git is not installed, so changes made by commands were not saved. " +
-      "Cannot be undone: ran npm publish (registry.npmjs.org); sent report.pdf.",
+      "Cannot be undone: ran git push (git.example.org); sent report.pdf.",
   );
 });
 

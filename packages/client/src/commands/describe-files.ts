@@ -74,7 +74,7 @@ export function describeRestored(cause: RestoreCause, files: FilesRestored): str
   ].join(" ");
 }
 
-/** `ran npm publish (registry.npmjs.org)` */
+/** `ran git push (git.example.org)` */
 export function describeEffect({ kind, tool, text }: LastingEffect): string {
   return effectKinds[kind](text, tool);
 }

@@ -115,7 +115,7 @@ export const ledgerRoutes = {
   readSpending: defineRoute({
     method: "GET",
     path: "/api/spending",
-    summary: "The spending limits that apply, in a session or to all, and what was spent of each",
+    summary: "The spending limits of a session or of everything, and what was spent against each",
     access: "principal",
     query: z.strictObject({ sessionId: sessionId.optional() }),
     answer: {
@@ -130,7 +130,7 @@ export const ledgerRoutes = {
     method: "PUT",
     path: "/api/sessions/:id/spend-limit",
     summary:
-      "Limit what a session may cost, with its delegated tasks; `null` removes its own limit",
+      "Set a session's spending limit, which includes its delegated tasks; `null` removes it",
     access: "principal",
     params: z.strictObject({ id: sessionId }),
     body: z.strictObject({

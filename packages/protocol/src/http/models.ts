@@ -112,7 +112,8 @@ export const modelRoutes = {
   estimateAttachments: defineRoute({
     method: "POST",
     path: "/api/models/estimate",
-    summary: "About how many tokens attachments take in a message, and what they cost once",
+    summary:
+      "Estimate how many tokens a message's attachments use, and what sending them once costs",
     access: "principal",
     body: z.strictObject({
       attachments: z.array(attachment).max(50),

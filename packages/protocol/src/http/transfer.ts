@@ -172,7 +172,7 @@ export const transferRoutes = {
   startImport: defineRoute({
     method: "POST",
     path: "/api/imports",
-    summary: "Begin to take in the data of another program from the host's machine",
+    summary: "Import another program's data from the host's machine",
     access: "principal",
     headers: idempotencyHeader,
     body: z.strictObject({
@@ -193,7 +193,7 @@ export const transferRoutes = {
   listImports: defineRoute({
     method: "GET",
     path: "/api/imports",
-    summary: "The imports of this home, newest first",
+    summary: "The imports into this home, newest first",
     access: "principal",
     answer: {
       media: "json",
@@ -206,7 +206,7 @@ export const transferRoutes = {
   readImport: defineRoute({
     method: "GET",
     path: "/api/imports/:id",
-    summary: "How far an import is, or what came of it",
+    summary: "The progress or result of an import",
     access: "principal",
     params: importParams,
     answer: { media: "json", status: 200, schema: oneImport },
@@ -248,7 +248,7 @@ export const transferRoutes = {
   uploadImport: defineRoute({
     method: "PUT",
     path: "/api/imports/uploads/:id",
-    summary: "Send one piece of a file to import; `path` is what POST /api/imports takes",
+    summary: "Upload one piece of a file to import; pass the returned `path` to POST /api/imports",
     access: "principal",
     /** Chosen by the client, one for each file. */
     params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/) }),
@@ -272,7 +272,7 @@ export const transferRoutes = {
   stopImport: defineRoute({
     method: "DELETE",
     path: "/api/imports/:id",
-    summary: "Stop an import; what was taken stays, and the same import again goes on from there",
+    summary: "Stop an import; what was imported is kept, and the same import continues from there",
     access: "principal",
     params: importParams,
     answer: { media: "json", status: 200, schema: oneImport },
@@ -318,7 +318,7 @@ export const transferRoutes = {
   listBackups: defineRoute({
     method: "GET",
     path: "/api/backups",
-    summary: "The backups in the home, newest first, and how far the one is that is being made",
+    summary: "The backups in the home, newest first, and the progress of a running one",
     access: "principal",
     answer: {
       media: "json",

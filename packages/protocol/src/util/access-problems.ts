@@ -22,8 +22,8 @@ export const accessProblems = {
   },
   worktree_unavailable: {
     status: 422,
-    title: "This cannot be done with a worktree there.",
-    next: "Read the detail. Choose the top folder of a git repository that Holdfast may work in.",
+    title: "The worktree cannot be made or removed.",
+    next: "Read `detail`. A worktree needs the top folder of a git repository that Holdfast may work in.",
   },
   worktree_not_found: {
     status: 404,
@@ -33,7 +33,7 @@ export const accessProblems = {
   worktree_has_work: {
     status: 409,
     title: "Work in the worktree would be lost.",
-    next: "Commit and merge it, keep the branch, or name exactly this work as what may be lost.",
+    next: "Commit and merge it, keep the branch, or confirm losing exactly this work with `lose`.",
   },
   folder_not_found: {
     status: 404,

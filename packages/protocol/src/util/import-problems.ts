@@ -1,4 +1,4 @@
-/** Problems of taking in what another host or another program wrote. */
+/** Problems with importing data of another host or program. */
 export const importProblems = {
   import_refused: {
     status: 422,
@@ -8,7 +8,7 @@ export const importProblems = {
   import_source_missing: {
     status: 422,
     title: "There is nothing to import at this path.",
-    next: "Name the other program's folder, or the export that it made, on the machine that the host runs on.",
+    next: "Give the other program's folder, or its export, on the machine that runs the host.",
   },
   import_running: {
     status: 409,
@@ -22,8 +22,8 @@ export const importProblems = {
   },
   import_upload_too_large: {
     status: 413,
-    title: "A file that is sent to the host has at most 8 GiB.",
-    next: "Copy it to the host's machine, and import it from its path.",
+    title: "The file is larger than 8 GiB, the limit for uploads.",
+    next: "Copy it to the host's machine, and give its path.",
   },
   import_not_found: {
     status: 404,

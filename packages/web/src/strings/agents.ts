@@ -4,7 +4,7 @@ import { formatDollars, formatNumber, plural } from "@holdfast/protocol";
 export const agentsStrings = {
   agents: {
     title: "Agents",
-    hint: "Who tasks can be delegated to. Each agent is a file with a prompt, and limits for tools, rights, model and budget. It can never do more than the conversation that gives it the task.",
+    hint: "Agents that tasks can be delegated to. Each is a file with a prompt and limits for tools, rights, model and budget. An agent can never do more than the conversation that gives it the task.",
     none: "No agents yet. Put a Markdown file with a name, a description and a prompt into ~/.holdfast/agents on the host.",
     source: { home: "on this host", workspace: "from this folder" },
     state: {
@@ -41,7 +41,7 @@ export const agentsStrings = {
     refuse: "Don’t use it",
     trustNamed: (name: string) => `Trust ${name}`,
     refuseNamed: (name: string) => `Don’t use ${name}`,
-    trusted: "Trusted. It can be given tasks from the next answer on.",
+    trusted: "Trusted. It can get tasks from the next answer on.",
     refused: "Rejected. It gets no tasks.",
     waiting: (count: number) =>
       `${count} more in this folder need your decision. Open the conversation’s context to trust them.`,

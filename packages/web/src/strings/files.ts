@@ -83,8 +83,8 @@ export const filesStrings = {
     confirm: "Remove",
     lose: "Remove and discard this work",
     lost: (changes: number, commits: number) =>
-      `You will lose: ${plural(changes, { one: "# file that is not committed", other: "# files that are not committed" })}, ${plural(commits, { one: "# commit that is in no other branch", other: "# commits that are in no other branch" })}.`,
-    nothingLost: "Nothing is lost. The conversation stays; choose another folder to continue it.",
+      `You will lose: ${plural(changes, { one: "# file that is not committed", other: "# files that are not committed" })}, ${plural(commits, { one: "# commit that is on no other branch", other: "# commits that are on no other branch" })}.`,
+    nothingLost: "No work is lost. The conversation stays; choose another folder to continue it.",
     purgeAnyway: "Delete but keep the worktree",
     kept: (count: number) =>
       plural(count, {

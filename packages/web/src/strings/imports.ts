@@ -3,7 +3,7 @@ import { formatNumber, formatPercent, plural, type PluralForms } from "@holdfast
 /** Texts about bringing in what other programs wrote. */
 export const importsStrings = {
   imports: {
-    hint: "Brings conversations, memory and settings over from another program. Its files are only read. Importing the same again takes nothing twice and picks up what is new.",
+    hint: "Import conversations, memory and settings from another program. Its files are only read. If you import again, nothing is duplicated and only what is new is added.",
     form: "New import",
     source: "Import from",
     sources: {
@@ -17,11 +17,12 @@ export const importsStrings = {
     fileOrFolder: "File or folder on the host’s machine",
     upload: "Upload a file",
     uploading: (name: string, share: number) => `Uploading ${name}: ${formatPercent(share)}`,
-    uploaded: (name: string) => `${name} is on the host. Preview it next.`,
+    uploaded: (name: string) => `${name} is uploaded. Preview it next.`,
     cancelUpload: "Cancel upload",
-    tooLarge: "An upload has at most 8 GB. Copy the file to the host’s machine, and name its path.",
+    tooLarge:
+      "An upload can have at most 8 GB. Copy the file to the host’s machine and enter its path.",
     emptyFile: "The file is empty.",
-    whole: "What to bring over",
+    whole: "What to import",
     kinds: {
       sessions: "Conversations",
       projects: "Projects",
@@ -33,11 +34,11 @@ export const importsStrings = {
       secrets: "Keys",
     } as Readonly<Record<string, string>>,
     off: "Skills, schedules and MCP servers arrive switched off.",
-    secrets: "Also take keys and tokens",
+    secrets: "Also import keys and tokens",
     secretsWarning:
-      "They are stored encrypted on this host. A key that was copied can be misused in two places: take them only if the other program is being retired.",
-    profile: "Profile (empty: all of them)",
-    nothingChosen: "Choose at least one thing to bring over.",
+      "They are stored encrypted on this host. A copied key can be stolen from two places, so import keys only if you will stop using the other program.",
+    profile: "Profile (empty for all)",
+    nothingChosen: "Choose at least one thing to import.",
     preview: "Preview",
     starting: "Starting…",
     again: "Import again",
@@ -50,17 +51,17 @@ export const importsStrings = {
       `${formatNumber(sessions)} of ${plural(expected, { one: "# conversation", other: "# conversations" })}, ${plural(messages, { one: "# message", other: "# messages" })}`,
     progress: "Progress of the import",
     stop: "Stop",
-    previewed: "Preview: nothing was written yet",
+    previewed: "Preview: nothing has been imported yet",
     done: "Imported",
     failed: "The import ended early",
-    goOn: "What was taken stays. Import again to go on from there.",
+    goOn: "What was imported is kept. Import again to continue from there.",
     proven: (texts: number) =>
       texts === 1
-        ? "Proven: the text is the same here as there, by its hash."
-        : `Proven: all ${formatNumber(texts)} texts are the same here as there, by their hashes.`,
+        ? "Proven by hash: the text is identical here and there."
+        : `Proven by hash: all ${formatNumber(texts)} texts are identical here and there.`,
     differing: (count: number, texts: number) =>
-      `${formatNumber(count)} of ${formatNumber(texts)} texts are not the same here as there. They are marked below.`,
-    empty: "There was nothing to bring over at this path.",
+      `${formatNumber(count)} of ${formatNumber(texts)} texts differ here and there. They are marked below.`,
+    empty: "There was nothing to import at this path.",
     messages: "Messages",
     roles: {
       user: { one: "# of yours", other: "# of yours" },
@@ -115,13 +116,13 @@ export const importsStrings = {
       busy: "it was busy: import again",
       origin_missing: "the conversation it branched from is missing",
       not_storable: "it has a name or value too large to store",
-      duplicate_id: "there are two of this name",
-      name_taken: "there is one of this name here",
+      duplicate_id: "two of them have this name",
+      name_taken: "one with this name is already here",
       too_many: "there are too many here",
       too_long: "it is too long",
       time_zone: "its time zone is unknown",
       times: "its times cannot be scheduled here",
-      not_supported: "it has no place here",
+      not_supported: "Holdfast has no equivalent",
     } as Readonly<Record<string, string>>,
     remarks: "Remarks",
     details: "Report",
@@ -139,8 +140,7 @@ export const importsStrings = {
     nothingFound: "Nothing to list here.",
     more: "Show more",
     download: "Download report",
-    differs: (count: number) =>
-      plural(count, { one: "# text is not the same", other: "# texts are not the same" }),
+    differs: (count: number) => plural(count, { one: "# text differs", other: "# texts differ" }),
     earlier: "Earlier imports",
     noEarlier: "Nothing has been imported yet.",
     showEarlier: (source: string, moment: string) => `Show the import from ${source}, ${moment}`,

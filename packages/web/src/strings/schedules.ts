@@ -62,7 +62,7 @@ export const schedulesStrings = {
       spent: (spentMicros: number, limitMicros: number, per: string) =>
         `${formatDollars(spentMicros)} of ${formatDollars(limitMicros)} ${per}`,
       reached: (spent: string, until: string) =>
-        `${spent}. Reached: it starts again on ${until}, or when you raise the limit.`,
+        `${spent}. Limit reached: it starts again on ${until}, or when you raise the limit.`,
     },
     paused: "Paused",
     over: "Finished: its date has passed.",
@@ -140,7 +140,7 @@ export const schedulesStrings = {
       limitPeriod: "Period of the spending limit",
       limitPer: { day: "per day", week: "per week", month: "per month" },
       limitHint:
-        "With the tasks that it delegates, for models with a known price. Past it, a run stops after its step, and nothing starts before the next period.",
+        "Includes delegated tasks; counts only models with a known price. When it is reached, a run stops after its step, and nothing starts until the next period.",
     },
     /** The form's labels for the host's field names. */
     fields: {

@@ -128,9 +128,9 @@ export const settingsStrings = {
   context: {
     title: "Context",
     open: "Show context",
-    changeCosts: "This changes how the conversation begins, so nothing of it is cached any more.",
+    changeCosts: "This changes how the conversation begins, so none of it stays cached.",
     sharedChangeCosts:
-      "A change here also changes how open conversations begin, so nothing of them is cached any more.",
+      "A change here also changes how open conversations begin, so none of them stays cached.",
     model: "Model",
     calls: "Requests",
     tokens: "Tokens",
@@ -231,7 +231,7 @@ export const settingsStrings = {
     },
     exportAll: {
       title: "Export everything",
-      hint: "Writes all conversations, attachments, facts, settings, memory and skills to one file that another Holdfast can import (holdfast import). What was said is in it as it is; stored keys, sign-ins and workspaces are not. The documents are to read offline, without stored keys.",
+      hint: "Writes all conversations, attachments, facts, settings, memory and skills to one file that another Holdfast can import (holdfast import). It contains conversations word for word, but no stored keys, sign-ins or workspaces. Pages and Markdown are for reading offline.",
       formats: {
         jsonl: "For another Holdfast (JSON lines)",
         html: "Pages (zip)",

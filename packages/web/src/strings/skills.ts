@@ -10,7 +10,7 @@ export const skillsStrings = {
       look: "Preview",
       looking: "Reading…",
       upload: "Upload an archive",
-      hint: "A zip or tar.gz archive works too. You see what is in it before anything is installed.",
+      hint: "A zip or tar.gz archive works too. You see what it contains before anything is installed.",
       ask: (count: number) =>
         count === 1 ? "Install this skill?" : `Install these ${count} skills?`,
       lead: "The agent follows what a skill says. Read it first.",

@@ -19,7 +19,7 @@ export const usageStrings = {
     parts: { cached: "Cached input", fresh: "Other input", output: "Output" },
     limits: {
       title: "Spend limits",
-      hint: "In dollars. A limit applies at once: running answers stop after their step, and continue when you raise it. Only models with a known price count. Leave it empty for no limit.",
+      hint: "In dollars; empty means no limit. A limit applies at once: running answers stop after the current step, and you can continue them when you raise it. Only models with a known price count.",
       raise: {
         session: "Limit for this conversation in dollars",
         day: "Limit for 24 hours in dollars",

@@ -133,12 +133,12 @@ export const settingsStates: readonly State[] = [
     at: settings("import"),
     async show(tab) {
       await button(tab, /^Show the import from hermes/).click();
-      const report = tab.getByRole("region", { name: "Preview: nothing was written yet" });
+      const report = tab.getByRole("region", { name: "Preview: nothing has been imported yet" });
       await report.getByRole("list", { name: "Report" }).waitFor();
       await report.evaluate((card) => card.scrollIntoView());
     },
     inView: (tab) => [
-      heading(tab, "Preview: nothing was written yet"),
+      heading(tab, "Preview: nothing has been imported yet"),
       button(tab, "Download report"),
     ],
     sizes: usual,

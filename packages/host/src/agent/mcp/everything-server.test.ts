@@ -133,7 +133,7 @@ describe.each(["stdio", "confined stdio", "http"] as const)(
       expect(asked.map(({ input }) => input["server"])).toEqual(["everything", "everything"]);
       expect(asked[0]?.input["question"]).toContain("The MCP server **everything** asks");
       expect(asked[0]?.input["question"]).toContain("- **Integer** (a whole number, from 1 to 100");
-      expect(asked[1]?.input["question"]).toContain("That did not fit");
+      expect(asked[1]?.input["question"]).toContain("That answer did not fit");
       expect(done.outcome).toBe("ok");
       for (const sent of ['"check": true', '"integer": 7', '"titledSingleSelectEnum": "hero-1"'])
         expect(done.output).toContain(sent);

@@ -80,7 +80,7 @@ function classifyCallFailure(
       case SdkErrorCode.UnsupportedResultType:
         return { outcome: "failed", message: inputNotSupported, isLost: false };
       case SdkErrorCode.InputRequiredRoundsExceeded:
-        return { outcome: "unknown", message: "It asked again and again.", isLost: false };
+        return { outcome: "unknown", message: "The server asked too many times.", isLost: false };
       case SdkErrorCode.InvalidResult:
         return { outcome: "unknown", message: "The answer is no result.", isLost: false };
       default:
@@ -97,7 +97,7 @@ function classifyCallFailure(
 
 function scopeMissing(scope: string | undefined): string {
   const named = scope === undefined ? "" : ` (${scope.slice(0, 200)})`;
-  return `The server did nothing: it needs a permission that nobody has given yet${named}. A person has to sign in again. Call it again after that.`;
+  return `The server did nothing: it needs a permission that it does not have${named}. A person has to sign in again. Call it again after that.`;
 }
 
 const inputNotSupported = "The server asks for something in return, which it is not given here.";

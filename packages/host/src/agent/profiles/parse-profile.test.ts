@@ -53,7 +53,7 @@ test("without a name the file's name counts, and without limits there are none",
 test("an unknown field is ignored with a warning", async () => {
   expect(await parseProfile(file(`${base}\ncolor: blue`), "x.md")).toMatchObject({
     ok: true,
-    warnings: ['"color" means nothing here, and is ignored.'],
+    warnings: ['"color" is not a known field and is ignored.'],
   });
 });
 
@@ -64,10 +64,10 @@ test.each([
   ["no description", file("name: reviewer"), "no description"],
   ["no prompt", file(base, ""), "no text below"],
   ["a prompt that is too long", file(base, "x".repeat(25_000)), "longer than 24000"],
-  ["a tool that is none", file(`${base}\ntools: "rm -rf; read_file"`), "not a tool's name"],
-  ["another mode", file(`${base}\nmode: yolo`), "The mode is one of"],
-  ["another effort", file(`${base}\neffort: huge`), "The effort is one of"],
-  ["a limit with a typing error", file(`${base}\nbudget:\n  step: 3`), 'no "step"'],
+  ["a tool that is none", file(`${base}\ntools: "rm -rf; read_file"`), "neither a tool's name"],
+  ["another mode", file(`${base}\nmode: yolo`), "The mode must be one of"],
+  ["another effort", file(`${base}\neffort: huge`), "The effort must be one of"],
+  ["a limit with a typing error", file(`${base}\nbudget:\n  step: 3`), 'not "step"'],
   ["a negative limit", file(`${base}\nbudget:\n  cost: -1`), "number above 0"],
   ["half a step", file(`${base}\nbudget:\n  steps: 1.5`), "whole number"],
   ["a budget that is a number", file(`${base}\nbudget: 5`), "budget in reviewer.md"],

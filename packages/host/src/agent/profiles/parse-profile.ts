@@ -59,7 +59,7 @@ export async function parseProfile(text: string, file: string): Promise<ProfileP
   if (!decoded.success) {
     const [field = "front matter"] = decoded.error.issues.map(({ path }) => String(path[0]));
     return unusable(
-      `${field} in ${file} is not in a form that can be read: see the documentation.`,
+      `The field ${field} in ${file} cannot be read. The documentation shows its format.`,
     );
   }
   const { data } = decoded;
@@ -75,7 +75,9 @@ export async function parseProfile(text: string, file: string): Promise<ProfileP
     );
   const prompt = read.body.trim();
   if (prompt === "")
-    return unusable(`${file} has no text below its front matter. Say there how the agent works.`);
+    return unusable(
+      `${file} has no text below its front matter. Describe there how the agent works.`,
+    );
   if (prompt.length > maxPromptLength)
     return unusable(
       `The text of ${file} is longer than ${maxPromptLength} characters. Shorten it, or move a part of it to a skill.`,
@@ -84,7 +86,7 @@ export async function parseProfile(text: string, file: string): Promise<ProfileP
   if (typeof limits === "string") return unusable(`${limits} Correct it in ${file}.`);
   const warnings = Object.keys(data)
     .filter((field) => !knownFields.has(field))
-    .map((field) => `${JSON.stringify(field.slice(0, 40))} means nothing here, and is ignored.`);
+    .map((field) => `${JSON.stringify(field.slice(0, 40))} is not a known field and is ignored.`);
   if (description.length > maxDescriptionLength)
     warnings.push(`The description was cut: it has more than ${maxDescriptionLength} characters.`);
   const short = description.slice(0, maxDescriptionLength).toWellFormed();
@@ -99,12 +101,13 @@ function parseLimits(data: z.infer<typeof fieldsSchema>): Limits | string {
   if (tools !== null && tools.length > maxTools) return `It names more than ${maxTools} tools.`;
   const badTool = tools?.find((tool) => !toolPattern.safeParse(tool).success);
   if (badTool !== undefined)
-    return `${JSON.stringify(badTool.slice(0, 80))} is not a tool's name, nor the beginning of one followed by *.`;
+    return `${JSON.stringify(badTool.slice(0, 80))} is neither a tool's name nor a prefix followed by *.`;
   const mode = data.mode === undefined ? null : sessionMode.safeParse(data.mode.trim()).data;
-  if (mode === undefined) return `The mode is one of ${sessionMode.options.join(", ")}.`;
+  if (mode === undefined) return `The mode must be one of ${sessionMode.options.join(", ")}.`;
   const effort =
     data.effort === undefined ? null : reasoningEffort.safeParse(data.effort.trim()).data;
-  if (effort === undefined) return `The effort is one of ${reasoningEffort.options.join(", ")}.`;
+  if (effort === undefined)
+    return `The effort must be one of ${reasoningEffort.options.join(", ")}.`;
   const budget = parseBudget(data.budget);
   if (typeof budget === "string") return budget;
   const model = (data.model ?? "inherit").trim();
@@ -139,11 +142,11 @@ function parseBudget(
   const numbers: Partial<Record<BudgetField, number>> = {};
   for (const [field, text] of Object.entries(given)) {
     if (!isBudgetField(field))
-      return `A budget has ${Object.keys(budgetFields).join(", ")}, and no ${JSON.stringify(field.slice(0, 40))}.`;
+      return `A budget can have ${Object.keys(budgetFields).join(", ")}, but not ${JSON.stringify(field.slice(0, 40))}.`;
     const { most, whole } = budgetFields[field];
     const number = /^\d{1,12}(?:\.\d{1,6})?$/u.test(text.trim()) ? Number(text) : 0;
     if (number <= 0 || number > most || (whole && !Number.isInteger(number)))
-      return `${field} of the budget is a ${whole ? "whole " : ""}number above 0, and at most ${most}.`;
+      return `The budget's ${field} must be a ${whole ? "whole " : ""}number above 0 and at most ${most}.`;
     numbers[field] = number;
   }
   const { steps, tokens, cost, minutes } = numbers;

@@ -39,7 +39,7 @@ test("agents are listed with their limits and what is wrong with them, and switc
       text: "Look.",
       tools: ["read_file", "typo"],
       budget: { steps: 3 },
-      warnings: ["There is no tool typo now: the agent works without it."],
+      warnings: ["There is no tool typo, so the agent works without it."],
     },
   ]);
   expect(skipped).toMatchObject([{ path: join(home, "agents/broken.md") }]);

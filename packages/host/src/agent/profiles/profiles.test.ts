@@ -88,7 +88,7 @@ test("the person's own agents count at once, and one that is off does not", asyn
   expect(await profiles.switch(whose.owner, "nobody", "off")).toBe("not_found");
   expect(await profiles.find(whose, "writer")).toEqual({
     status: "refused",
-    reason: 'There is no agent "writer". There are: reviewer.',
+    reason: 'There is no agent "writer". The agents are: reviewer.',
   });
 });
 
@@ -134,7 +134,7 @@ test("what is broken is named, and the others work", async () => {
   const warningsOf = (name: string) => listed.find((each) => each.name === name)?.warnings;
   expect(warningsOf("good")).toEqual([]);
   expect(warningsOf("tools")).toEqual([
-    "There is no tool typo_file now: the agent works without it.",
+    "There is no tool typo_file, so the agent works without it.",
   ]);
   expect(warningsOf("model")).toEqual(["It gets no tasks. No anthropic/nonsense."]);
   expect(await profiles.find(whose, "good")).toMatchObject({
@@ -155,7 +155,7 @@ test("[safety] sessions without access to memory have no agents, and are told no
   expect(await profiles.signature(whose)).toBe("");
   const { status, ...refused } = await profiles.find(whose, "reviewer");
   expect(status).toBe("refused");
-  expect(JSON.stringify(refused)).toContain("There are none");
+  expect(JSON.stringify(refused)).toContain("This session has no agents");
 });
 
 test("a hundred agents take no more of the prompt than its budget", async () => {

@@ -107,7 +107,7 @@ export function openProfiles(deps: ProfilesDeps): Profiles {
       rights,
       warnings: [
         ...obstacles.map((each) => `It gets no tasks. ${each}`),
-        ...unknown.map((tool) => `There is no tool ${tool} now: the agent works without it.`),
+        ...unknown.map((tool) => `There is no tool ${tool}, so the agent works without it.`),
       ],
     };
   }
@@ -206,7 +206,7 @@ export function openProfiles(deps: ProfilesDeps): Profiles {
       const profile = profiles.find((each) => each.name === name);
       if (profile === undefined) {
         const names = profiles.map((each) => each.name).join(", ");
-        const reason = names === "" ? "There are none in this session." : `There are: ${names}.`;
+        const reason = names === "" ? "This session has no agents." : `The agents are: ${names}.`;
         return {
           status: "refused",
           reason: `There is no agent ${JSON.stringify(name)}. ${reason}`,

@@ -150,7 +150,7 @@ export function openWorkspaces(
   async function findWorktree(owner: OwnerId, id: string, name: string): Promise<FoundFolder> {
     const record = await readWorktree(home, id);
     if (record === null || record.owner !== owner || record.state === "removing")
-      return { words: "The worktree of this session is gone: choose another folder." };
+      return { words: "This session's worktree no longer exists. Choose another folder." };
     const repository = await findNamed(owner, record.repository);
     if ("words" in repository) return repository;
     const real = await resolveFolder(folderOfWorktree(home, id));

@@ -243,7 +243,7 @@ describe.each(databases)("on $name", (factory) => {
   });
 
   test.each([
-    ["nobody", 'There is no agent "nobody". There are: broken.'],
+    ["nobody", 'There is no agent "nobody". The agents are: broken.'],
     ["broken", "The agent broken cannot be used. No such model."],
   ])("a task for %s is refused with the reason, and there is no child", async (agent, reason) => {
     const host = await open(factory);

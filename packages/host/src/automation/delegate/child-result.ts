@@ -80,7 +80,7 @@ async function failedResult(
   said: Answer = nothing,
 ): Promise<ToolResult> {
   const text = `${said.answer}${namesOf(said)}`;
-  const last = text === "" ? "" : `\nIts last words were:\n${text}`;
+  const last = text === "" ? "" : `\nIt last said:\n${text}`;
   return {
     ...failed(`${reason} Its session is ${child.session}.${last}`),
     ...(await shown(log, child, said)),

@@ -65,10 +65,10 @@ export const linkStrings = {
 /** Every text of `holdfast worktrees`. A translation replaces this table. */
 export const worktreesStrings = {
   about:
-    "A session can work in a git worktree of a repository: a folder of its own in the home of Holdfast, on a branch of its own (holdfast chat --worktree). To bring its work into your branch, run git merge <branch> in the repository. A worktree is removed here, or with its session when that is deleted for good.",
+    "A session can work in a git worktree of a repository: its own folder in Holdfast's home, on its own branch (holdfast chat --worktree). To bring its work into your branch, run git merge <branch> in the repository. A worktree is removed here, or with its session when that is deleted for good.",
   flags: {
     deleteBranch: "also delete the branch",
-    lose: "the code of the work that may be lost, as the refusal names it",
+    lose: "confirm losing work, with the code that the refusal shows",
   },
   examples: {
     list: "each with its branch and the work that is only there",
@@ -77,7 +77,7 @@ export const worktreesStrings = {
   none: "No worktrees. To begin one: holdfast chat --worktree",
   used: "in use",
   unused: "no session",
-  unfinished: "not finished: the host was stopped in the middle, and finishes when it starts",
+  unfinished: "unfinished: the host was stopped in the middle and finishes at its next start",
   unknown: "git cannot say what is in it",
   work: (changes: number, commits: number) =>
     `${plural(changes, { one: "# file not committed", other: "# files not committed" })}, ${plural(commits, { one: "# commit not merged", other: "# commits not merged" })}`,
@@ -86,5 +86,5 @@ export const worktreesStrings = {
     keep: (branch: string) => `Removed. The branch ${branch} is kept.`,
     delete: (branch: string) => `Removed, with the branch ${branch}.`,
   },
-  toLose: (code: string) => `To lose exactly this work: --lose ${code}`,
+  toLose: (code: string) => `To discard exactly this work: --lose ${code}`,
 } as const;

@@ -3,7 +3,7 @@ import { formatNumber, plural } from "@holdfast/protocol";
 /** Every text of `holdfast agents`. A translation replaces this table. */
 export const agentsStrings = {
   about:
-    "An agent profile is a Markdown file that says how delegated tasks of one kind are worked on: a prompt, and limits for tools, rights, mode, model, effort and budget. Yours are in ~/.holdfast/agents. With --session, also those in the session's folder (.holdfast/agents); tasks are given to these only after you have trusted them as they are now.\n\nA delegated task can never do more than the session that delegated it.",
+    "An agent profile is a Markdown file that says how one kind of delegated task is done: a prompt, and limits for tools, rights, mode, model, effort and budget. Yours are in ~/.holdfast/agents. With --session, also those in the session's folder (.holdfast/agents); tasks are given to these only after you have trusted them as they are now.\n\nA delegated task can never do more than the session that delegated it.",
   flags: { session: "also the agents in this session's folder" },
   examples: {
     list: "all agents; those that cannot be used, and why",

@@ -15,7 +15,7 @@ export const transferStrings = {
       format: "md, html, json or audit (md)",
       versions: "all versions of edited and retried messages, or only those shown (all)",
       to: "write to this file; an existing file is never overwritten",
-      all: "everything instead of one session: jsonl (to import it elsewhere), or a zip of md or html documents",
+      all: "everything instead of one session: jsonl (to import elsewhere), or md or html (a zip of documents)",
     },
     examples: {
       all: "everything: sessions, files, settings, memory and skills",
@@ -32,27 +32,27 @@ export const transferStrings = {
     exists: (path: string) =>
       `${path} exists already, and is never overwritten. Name another file with --to.`,
     notWritten: (path: string, code: string) =>
-      `${path} cannot be written (${code}). Nothing of it was kept.`,
+      `${path} cannot be written (${code}). No partial file was kept.`,
     badAllFormat: "With --all, --format must be jsonl, markdown or html.",
     fileMissing: "Name the file: holdfast export --all everything.jsonl",
     progress: (bytes: number) => `${formatNumber(Math.round(bytes / 1e6))} MB …`,
     allWritten: (path: string, bytes: number) => `${path}  (${formatNumber(bytes)} bytes)`,
     checkHint: (path: string) =>
-      `To check it: holdfast verify ${path}. Stored secrets, keys and sign-ins are not in it, and neither are workspaces. What was said is in it as it is.`,
-    cut: "The export broke off before its end. Nothing of it was kept; try again.",
+      `To check it: holdfast verify ${path}. It contains conversations word for word, but no stored secrets, keys, sign-ins or workspaces.`,
+    cut: "The export was cut short and removed. Try again.",
   },
   importAll: {
     notThroughUrl:
       "A full export is imported by the machine that keeps the store. Run the command there, without --url.",
     hostRuns: (address: string) =>
-      `A host serves this home at ${address}. Stop it first: nothing may work on the store while everything is copied into it.`,
+      `A host serves this home at ${address}. Stop it first: nothing else may use the store during the import.`,
     busy: "Another import into this home is running. Wait for it to end.",
     otherUnfinished: (sha256: string) =>
       `The import of another file has not finished here (SHA-256 of its lines: ${sha256}). Import that file again to finish it.`,
     fault: (file: string, line: number, code: string, message: string) =>
-      `${file}, line ${formatNumber(line)}: ${message} (${code}) A damaged file is refused as a whole; make a new export, or use another copy of the file.`,
+      `${file}, line ${formatNumber(line)}: ${message} (${code}) A damaged file is not imported. Make a new export, or use another copy of the file.`,
     stopped: (code: string, message: string) =>
-      `The import stopped: ${message} (${code}) The same command goes on from there.`,
+      `The import stopped: ${message} (${code}) Run the same command to continue.`,
     progress: {
       checking: (sessions: number, events: number) =>
         `Checking the file: ${sessionsOf(sessions)}, ${eventsOf(events)} …`,
@@ -66,47 +66,47 @@ export const transferStrings = {
     settings: (taken: number, known: number) =>
       `${formatNumber(taken)} settings, facts, schedules and files imported; ${formatNumber(known)} were here already.`,
     copied: (from: string, to: string) =>
-      `${from} is another session here, so it was imported as ${to}.`,
+      `${from} exists here as a different session, so it was imported as ${to}.`,
     deleted: (count: number) =>
       `${sessionsOf(count)} left out, because they were deleted for good here.`,
     kept: (count: number, names: string) =>
-      `${formatNumber(count)} are different here and were left as they are: ${names}`,
+      `${formatNumber(count)} differ here and were left as they are: ${names}`,
     damaged: (session: string, seq: number) =>
       `Event ${seq} of ${session} could not be read when the file was written, and is missing here.`,
     leftOut: (names: string) =>
-      `Keys, sign-ins and secrets are never taken from a file. Left out: ${names}`,
+      `Keys, sign-ins and secrets are never imported from a file. Left out: ${names}`,
     refused: (session: string, seq: number, message: string) =>
       `${session} ends before event ${formatNumber(seq)}, which cannot stand here: ${message} No host writes such a file; check where it is from: holdfast verify <file> --key <key>`,
-    clean: "Every log was checked after the import: all is well.",
-    notClean: "The check after the import has found something: holdfast fsck",
+    clean: "Every log was checked after the import. No problems were found.",
+    notClean: "The check after the import found problems. To see them: holdfast fsck",
   },
   import: {
     about:
-      "Reads a session that was exported as JSON, a full export (holdfast export --all), everything in a hermes home (sessions, projects, personas, memory, skills, schedules and MCP servers), a data export of ChatGPT or Claude, zipped or unpacked, or the sessions of Claude Code or Codex. Importing the same again takes nothing twice and picks up what is new; the other program's files are never changed.",
+      "Imports a session that was exported as JSON, a full export (holdfast export --all), everything in a hermes home (sessions, projects, personas, memory, skills, schedules and MCP servers), a ChatGPT or Claude data export (zipped or unpacked), or the sessions of Claude Code or Codex. If you import again, nothing is duplicated and only what is new is added. The other program's files are never changed.",
     flags: {
-      dryRun: "say what would be taken, and write nothing",
-      only: "only these, with commas: sessions, projects, personas, memory, skills, schedules, mcp, secrets",
+      dryRun: "show what would be imported, and write nothing",
+      only: "only these, separated by commas: sessions, projects, personas, memory, skills, schedules, mcp, secrets",
       profile: "hermes: only this profile; default is the home itself",
-      secrets: "hermes: take keys, too; they are stored encrypted",
-      all: "report: also what was taken without a remark",
+      secrets: "hermes: import keys, too; they are stored encrypted",
+      all: "report: also what was imported without remarks",
       json: "report: each item as a line of JSON",
     },
     examples: {
-      file: "the conversation keeps the dates that it had",
+      file: "the conversation keeps its dates",
       everything: "everything of another host, exactly as it was there; the host must be stopped",
-      dryRun: "what would come along",
-      hermes: "take it; hermes may be running",
+      dryRun: "show what would be imported",
+      hermes: "import it; hermes can keep running",
       chatgpt: "an export as it was downloaded",
       claudeCode: "the sessions in ~/.claude/projects",
-      report: "what came of the last import",
+      report: "the result of the last import",
     },
     fileMissing: "Name the file: holdfast import garden.json",
     badKind: (kind: string, kinds: string) =>
-      `--only takes ${kinds}, with commas between them; "${kind}" is none of them.`,
+      `--only takes ${kinds}, separated by commas; "${kind}" is not one of them.`,
     homeMissing: (source: string, paths: string) =>
-      `There is nothing of ${source} at ${paths}. Name its place: holdfast import ${source} <path>`,
+      `There is no ${source} data at ${paths}. Give its path: holdfast import ${source} <path>`,
     exportMissing: (source: string) =>
-      `Name the export, zipped or unpacked: holdfast import ${source} <path>`,
+      `Give the export, zipped or unpacked: holdfast import ${source} <path>`,
     progress: (sessions: number, messages: number) =>
       `${formatNumber(sessions)} sessions, ${formatNumber(messages)} messages …`,
     progressOf: (sessions: number, expected: number, messages: number) =>
@@ -127,21 +127,21 @@ export const transferStrings = {
       `  ${role}: ${formatNumber(before)} there, ${formatNumber(after)} here`,
     messagesHeading: "Messages",
     proven: (texts: number) =>
-      `The hashes of all ${formatNumber(texts)} texts are the same here as there.`,
+      `Proven by hash: all ${formatNumber(texts)} texts are identical here and there.`,
     differing: (count: number, texts: number) =>
-      `${formatNumber(count)} of ${formatNumber(texts)} texts are not the same here as there: see the report.`,
+      `${formatNumber(count)} of ${formatNumber(texts)} texts differ here and there; see the report.`,
     findings: (outcomes: string) => `Remarks: ${outcomes}. holdfast import report lists them.`,
     dry: "This was a dry run: nothing was written.",
     report: (path: string) => `Report: ${path}`,
     stopped: (reason: string) =>
-      `The import ended early: ${reason} What was taken stays; the same command goes on from there.`,
+      `The import ended early: ${reason} What was imported is kept. Run the same command to continue.`,
     noReport:
-      "There was no import yet. To see what one would take: holdfast import hermes --dry-run",
+      "There has been no import yet. To see what one would do: holdfast import hermes --dry-run",
     reportHead: (source: string, path: string, time: string) => `${source}, ${path}, ${time}`,
     notExported: (file: string | undefined) =>
       `${file ?? "The input"} is not a session that was exported as JSON. To make one: holdfast export <session> --format json`,
     ofAnother: (path: string, sources: readonly string[]) =>
-      `${path} is data of another program. To import it: ${sources
+      `${path} belongs to another program. To import it: ${sources
         .map((source) => `holdfast import ${source} ${path}`)
         .join(" or ")}`,
     unreadable: (path: string, code: string) => `${path} cannot be read (${code}).`,
@@ -150,13 +150,13 @@ export const transferStrings = {
   },
   backup: {
     about:
-      "Copies the store, as it is at one instant, memory, skills, agents and settings into a new folder below backups in the home, while hosts run; then restores the copy into a scratch home and checks it there. Secrets, their key and the token are left out, and so are workspaces. On PostgreSQL use pg_dump, or holdfast export --all.",
+      "Copies a snapshot of the store, and memory, skills, agents and settings, to a new folder in backups in the home while hosts run. Then restores the copy into a scratch home and checks it there. Secrets, their key, the token and workspaces are left out. On PostgreSQL use pg_dump, or holdfast export --all.",
     examples: { backup: "print the folder" },
     written: (folder: string, bytes: number) => `${folder}  (${formatNumber(bytes)} bytes)`,
     verified: (sessions: number, events: number) =>
-      `Restored into a scratch home and checked there: ${sessionsOf(sessions)}, ${eventsOf(events)}, all well.`,
+      `Restored into a scratch home and checked there: ${sessionsOf(sessions)}, ${eventsOf(events)}, no problems.`,
     notIncluded:
-      "Not in it: secrets.key (keep a copy elsewhere), the token, workspaces and saved file versions.",
+      "Not included: secrets.key (keep a copy elsewhere), the token, workspaces and saved file versions.",
     progress: {
       copying: () => "Copying the store …",
       checking: (sessions: number, events: number) =>
@@ -165,15 +165,15 @@ export const transferStrings = {
   },
   restore: {
     about:
-      "Copies a backup into an empty home. Nothing is ever overwritten: with --replace, what is there is moved into a folder of the home first. The host must be stopped.",
-    flags: { replace: "move what is there aside, into replaced-… in the home" },
+      "Copies a backup into an empty home. Nothing is ever overwritten: with --replace, existing data is moved to a folder in the home first. The host must be stopped.",
+    flags: { replace: "move existing data to replaced-… in the home first" },
     hostRuns: (address: string) => `A host serves this home at ${address}. Stop it first.`,
     unverified: "This backup was never checked. Run holdfast fsck after it is restored.",
     next: "Put secrets.key into the home to use the stored keys, then: holdfast serve",
     examples: { restore: "then: holdfast chat --home ~/other" },
     folderMissing: "Name the folder of a backup: holdfast restore ~/.holdfast/backups/2026-…",
     notThere: (folder: string) =>
-      `${folder} does not exist. Backups are below backups in the home.`,
+      `${folder} does not exist. Backups are in the folder backups in the home.`,
     restored: (home: string) => `Restored to ${home}. To check it: holdfast fsck`,
   },
 } as const;
@@ -219,7 +219,7 @@ export const fsckStrings = {
   about:
     "Checks that every log is complete and that everything derived follows from the logs. It only reads, and may run while a host works. Exit codes: 0 clean, 1 repaired, 2 damaged, 3 could not finish.",
   flags: {
-    rebuild: "derive again what differs from its log",
+    rebuild: "rebuild what differs from its log",
     json: "print the whole result as JSON",
   },
   examples: {

@@ -74,7 +74,7 @@ export const doctorStrings = {
     size: (megabytes: number, most: number) =>
       `${formatNumber(megabytes)} of ${formatNumber(most)} MB used to undo changes to files`,
     removed: (size: string, upTo: string, at: string) =>
-      `${size}; what was saved until ${upTo} was removed on ${at} to make room, and can no longer be undone`,
+      `${size}; versions from before ${upTo} were removed on ${at} to make room, so those changes can no longer be undone`,
     mend: "To keep more: holdfast config set snapshotSize <megabytes>",
   },
   machine: {
@@ -221,7 +221,7 @@ export const doctorStrings = {
     unreadableMend:
       "Add the key that does to HOLDFAST_SECRETS_KEY or secrets.key, or store the secrets again.",
     stored: (count: number) => `${formatNumber(count)} stored, encrypted`,
-    storeMend: "See what is said about the store.",
+    storeMend: "See the store check above.",
   },
   sandbox: {
     confined: (kind: string, mode: string) =>

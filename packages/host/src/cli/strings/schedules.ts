@@ -15,7 +15,7 @@ export const schedulesStrings = {
     lane: "or the chat that gets it, as holdfast gateway lists it",
     title: "what to call it (the beginning of the prompt)",
     missed: "what to do about missed times: skip or once (skip)",
-    limit: "what it may cost in each period, like 5/month, 1.50/week or none",
+    limit: "its spending limit per period, like 5/month, 1.50/week or none",
     changes: "deliver an answer only if something changed",
   },
   examples: {

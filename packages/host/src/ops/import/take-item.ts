@@ -207,7 +207,7 @@ export class ItemTaker {
     const about = { code: "chat", path: "sessions/sessions.json", session: key } as const;
     const place = `The chat ${chat.chat}${chat.thread === null ? "" : `, topic ${chat.thread}`}`;
     if (chat.bot === null)
-      return [{ ...about, outcome: "note", text: `${place} has no bot that is known.` }];
+      return [{ ...about, outcome: "note", text: `${place} belongs to an unknown bot.` }];
     const { log, owner } = this.#deps;
     let lane;
     try {
@@ -218,8 +218,10 @@ export class ItemTaker {
     }
     const bound = await log.store.reads.lane(owner, lane);
     if (bound !== null && bound !== session)
-      return [{ ...about, outcome: "skipped", text: `${place} goes on in another session here.` }];
-    const text = `${place} goes on in this session, once its bot is connected.`;
+      return [
+        { ...about, outcome: "skipped", text: `${place} continues in another session here.` },
+      ];
+    const text = `${place} continues in this session once its bot is connected.`;
     if (bound === session) return [{ ...about, outcome: "note", text }];
     const id = this.#derive("event", key, "lane", lane);
     const events = [newEvent(id, "lane.bound", { lane })];

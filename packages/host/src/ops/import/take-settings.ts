@@ -83,14 +83,14 @@ export class SettingsTaker {
       remarks.push({ ...about, text: what, ...(await this.#keepText(content)) });
     };
     if (text.length > maxProjectCharacters)
-      await leave(`Only the beginning of its instructions was taken.`, text);
+      await leave(`Only the beginning of its instructions was imported.`, text);
     for (const [index, { name: file, text: content }] of files.entries()) {
       const put = await log.store.putBlob(owner, Buffer.from(content), "text/plain");
       if (put.status === "failed") throw new StoreFailure(put.code, put.message);
       const now = (await log.store.now()) + index;
       const about = { name: file, blobId: put.id, replace: "nothing", now } as const;
       const added = await store.add(owner, project, about);
-      if (typeof added === "string") await leave(`${file} was not taken (${added}).`, content);
+      if (typeof added === "string") await leave(`${file} was not imported (${added}).`, content);
     }
     return remarks.length === 0 ? {} : { remarks };
   }

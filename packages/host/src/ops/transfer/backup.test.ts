@@ -211,7 +211,7 @@ test("a damaged backup is not restored, and what is there is only ever moved asi
   expect(await restoreBackup(folder, fresh)).toMatchObject({
     ok: false,
     failure: {
-      message: `${folder} is damaged: holdfast.db is not as it was written. Use another backup.`,
+      message: `${folder} is damaged: holdfast.db has changed since the backup was made. Use another backup.`,
     },
   });
   expect(readdirSync(fresh)).toEqual([]);

@@ -46,7 +46,7 @@ export async function restoreBackup(
     if (damaged !== null)
       return failed(
         "home.unusable",
-        `${folder} is damaged: ${damaged} is not as it was written. Use another backup.`,
+        `${folder} is damaged: ${damaged} has changed since the backup was made. Use another backup.`,
       );
     await mkdir(home, { recursive: true, mode: 0o700 });
     const names = await readdir(home);
@@ -54,7 +54,7 @@ export async function restoreBackup(
     if (there.length > 0 && existing === "refused")
       return failed(
         "home.unusable",
-        `The home ${home} is not empty (${there.join(", ")}): name a new one with HOLDFAST_HOME, or move what is there aside with --replace.`,
+        `The home ${home} is not empty (${there.join(", ")}). Choose a new one with HOLDFAST_HOME, or move its data aside with --replace.`,
       );
     // A copy that was stopped before anything was moved.
     for (const old of names.filter((each) => stagedName.test(each)))

@@ -61,7 +61,7 @@ const pointAt = (to: Seq | null): RestorePoint | null => (to === null ? null : {
 const notAnAlternative: HistoryRefusal = {
   status: "refused",
   code: "entry_not_found",
-  message: "There is no such version whose files could be brought back.",
+  message: "There is no such version with files to restore.",
 };
 
 /** Each command takes its ids from its request, so it is carried out once however often it is sent. */

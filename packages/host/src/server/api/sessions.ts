@@ -238,7 +238,7 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
   ): Promise<T | { readonly reason: string }> {
     const { repository, branch } = wanted;
     if (repository == null || !repository.startsWith("/"))
-      return { reason: "Name the folder of a git repository as the workspace." };
+      return { reason: "Give the folder of a git repository as the workspace." };
     let begun: T | undefined;
     const made = await toolset.worktrees.create(
       { owner, repository, ...(branch !== undefined && { branch }) },
@@ -248,7 +248,7 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
       },
     );
     if (made.status === "refused") return made;
-    return begun ?? { reason: "The session could not be begun." };
+    return begun ?? { reason: "The session could not be created." };
   }
 
   async function changeSession(call: Call<"changeSession">) {

@@ -212,13 +212,13 @@ export function backupRoutes(deps: ApiDeps): Route[] {
       if (made === undefined) return problem("backup_unsupported");
       if (made.status === "unverified")
         return problem("backup_failed", {
-          detail: `The copy ${basename(made.folder)} is not to be relied on: ${made.reason}`,
+          detail: `The copy ${basename(made.folder)} is not verified: ${made.reason}`,
         });
       const { name, bytes, verifiedAt, sessions, events } = made.backup;
       return answer({ name, bytes, verifiedAt, sessions, events });
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      return problem("backup_failed", { detail: `${error.message}. Nothing of it was kept.` });
+      return problem("backup_failed", { detail: `${error.message}. No partial copy was kept.` });
     }
   }
 

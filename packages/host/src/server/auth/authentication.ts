@@ -70,7 +70,7 @@ export async function createSignInLink(
     return `${address}#signin=${code}`;
   } catch (error) {
     if (!(error instanceof StoreFailure)) throw error;
-    warn(`There is no sign-in link, because the store did not take its code: ${error.message}`);
+    warn(`There is no sign-in link, because its code could not be stored: ${error.message}`);
     return address;
   }
 }

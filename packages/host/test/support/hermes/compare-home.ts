@@ -72,7 +72,7 @@ export async function differencesOfHome(
     const [, , , kind, chat = "", thread] = key.split(":");
     const place = kind === "dm" && thread !== undefined ? `${chat}, topic ${thread}` : chat;
     const said = sessions.get(id)?.item.remarks?.find(({ code }) => code === "chat")?.text;
-    const expected = `The chat ${place} goes on in this session, once its bot is connected.`;
+    const expected = `The chat ${place} continues in this session once its bot is connected.`;
     differ(key, "chat", said, expected);
   }
   const servers = [...taker.addedServers.list()].map(

@@ -67,7 +67,7 @@ export const agentRoutes = {
   switchAgent: defineRoute({
     method: "PUT",
     path: "/api/agents/:name/state",
-    summary: "Switch an agent profile on or off; sessions notice with their next run",
+    summary: "Switch an agent profile on or off; it applies from a session's next run",
     access: "principal",
     params: z.strictObject({ name: agentName }),
     body: z.strictObject({ state: z.enum(["on", "off"]) }),
@@ -79,7 +79,7 @@ export const agentRoutes = {
   listSessionAgents: defineRoute({
     method: "GET",
     path: "/api/sessions/:id/agents",
-    summary: "The agent profiles of a session, and those of its workspace that wait for a decision",
+    summary: "The agent profiles of a session, and those of its workspace that need a decision",
     access: "principal",
     params: sessionParams,
     answer: sessionAnswer,

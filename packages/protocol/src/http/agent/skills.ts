@@ -107,7 +107,7 @@ export const skillRoutes = {
     method: "POST",
     path: "/api/skills/installs",
     summary:
-      "Put skills from an archive, a folder of the host or a git repository into a quarantine and show what is in them; nothing is used",
+      "Put skills from an archive, a folder on the host or a git repository into a quarantine and show their contents; nothing uses them yet",
     access: "principal",
     body: z
       .strictObject({

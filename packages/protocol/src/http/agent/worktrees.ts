@@ -40,7 +40,7 @@ export const worktreeRoutes = {
   listWorktrees: defineRoute({
     method: "GET",
     path: "/api/worktrees",
-    summary: "The worktrees that this host keeps, with what would be lost with each",
+    summary: "The worktrees of this host, with the work that removing each would lose",
     access: "principal",
     answer: {
       media: "json",
@@ -53,7 +53,7 @@ export const worktreeRoutes = {
   readWorktree: defineRoute({
     method: "GET",
     path: "/api/worktrees/:id",
-    summary: "A worktree, and what would be lost with it",
+    summary: "A worktree, with the work that removing it would lose",
     access: "principal",
     params: worktreeParams,
     answer: { media: "json", status: 200, schema: z.looseObject({ worktree: worktreeView }) },
@@ -64,7 +64,7 @@ export const worktreeRoutes = {
     method: "POST",
     path: "/api/worktrees/:id/remove",
     summary:
-      "Remove a worktree, and its branch if that is wanted; work is lost only if it is named",
+      "Remove a worktree, and optionally its branch; work is lost only if `lose` confirms it",
     access: "principal",
     params: worktreeParams,
     body: z.strictObject({

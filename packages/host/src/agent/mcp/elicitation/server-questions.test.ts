@@ -38,7 +38,7 @@ describe("a server of the newest protocol", () => {
     const done = await openShop().call("shop__order", {}, { ask });
     expect(done).toEqual({ outcome: "ok", output: "3 of M" });
     expect(asked[1]?.input["question"]).toContain(
-      "size takes one of: S, M. count takes from 1 to 9.",
+      "size must be one of: S, M. count must be from 1 to 9.",
     );
   });
 
@@ -54,7 +54,7 @@ describe("a server of the newest protocol", () => {
     const { asked, ask } = person(...Array.from({ length: 50 }, () => "Yes"));
     const done = await openShop().call("shop__nag", {}, { ask });
     expect([done.outcome, asked.length]).toEqual(["unknown", 10]);
-    expect(done.output).toContain("It asked again and again.");
+    expect(done.output).toContain("The server asked too many times.");
   });
 });
 
@@ -190,7 +190,7 @@ test("[safety] over a pipe, a question while several conversations use the serve
   const done = await rig.call("all__trigger-elicitation-request", {}, { ask });
   expect([asked.length, done.output]).toEqual([
     0,
-    expect.stringContaining("could not be told whom"),
+    expect.stringContaining("it was not clear which one it asked"),
   ]);
   over.abort();
   await long;

@@ -37,11 +37,11 @@ export const elicitationStrings = {
   asItIs: "Send it as it is",
   opened: "I have opened it",
   lead: (server: string, tool: string) => `The MCP server **${server}** asks, for \`${tool}\`:`,
-  again: (problems: readonly string[]) => `That did not fit: ${problems.join(" ")}`,
+  again: (problems: readonly string[]) => `That answer did not fit:  ${problems.join(" ")}`,
   kept: (server: string) =>
-    `The answer is sent to ${server} and kept in this conversation: never give a password or a key.`,
+    `The answer is sent to ${server} and kept in this conversation: never enter a password or a key.`,
   secretAsked: (titles: readonly string[]) =>
-    `⚠ This looks like a secret: ${titles.join(", ")}. A server must not ask for one like this. Decline, unless you are sure that it is none.`,
+    `⚠ This looks like a secret: ${titles.join(", ")}. A server must not ask for secrets this way. Decline unless you are sure that it is not one.`,
   linkLead: (server: string, tool: string) =>
     `The MCP server **${server}** asks you to open a page, for \`${tool}\`:`,
   host: (host: string) =>
@@ -54,37 +54,38 @@ export const elicitationStrings = {
       options === undefined ? kinds[kind] : `${kinds[kind]} ${labels}`,
       format === undefined ? "" : formats[format],
       size,
-      isNeeded ? "needed" : "may be left out",
-      usual === undefined ? "" : `else ${usualText(usual)}`,
+      isNeeded ? "required" : "optional",
+      usual === undefined ? "" : `default: ${usualText(usual)}`,
     ]);
     return `- **${title}** (${facts})${about === undefined ? "" : `: ${about}`}`;
   },
-  hint: (title: string) => `Answer with a line for each, such as \`${title}: …\`.`,
-  linesNeeded: (title: string) => `Write a line for each field, such as "${title}: …".`,
-  missing: (title: string) => `${title} is needed.`,
-  notYesOrNo: (title: string) => `${title} takes yes or no.`,
-  notNumber: (title: string, kind: "number" | "whole_number") => `${title} takes ${kinds[kind]}.`,
+  hint: (title: string) => `Answer with one line per field, such as \`${title}: …\`.`,
+  linesNeeded: (title: string) => `Write one line per field, such as "${title}: …".`,
+  missing: (title: string) => `${title} is required.`,
+  notYesOrNo: (title: string) => `${title} must be yes or no.`,
+  notNumber: (title: string, kind: "number" | "whole_number") => `${title} must be ${kinds[kind]}.`,
   outside: (title: string, least?: number, most?: number) =>
-    `${title} takes ${range(least, most)}.`,
+    `${title} must be ${range(least, most)}.`,
   wrongLength: (title: string, least?: number, most?: number) =>
-    `${title} takes ${range(least, most)} characters.`,
+    `${title} must have ${range(least, most)} characters.`,
   wrongCount: (title: string, least?: number, most?: number) =>
     `Choose ${range(least, most)} for ${title}.`,
   notOption: (title: string, labels: readonly string[]) =>
-    `${title} takes one of: ${labels.join(", ")}.`,
-  notFormat: (title: string, format: keyof typeof formats) => `${title} takes ${formats[format]}.`,
+    `${title} must be one of: ${labels.join(", ")}.`,
+  notFormat: (title: string, format: keyof typeof formats) =>
+    `${title} must be ${formats[format]}.`,
   /** For the model, with the result of its call. */
   notes: {
     declined: "a person declined to answer",
     expired: "nobody answered in time",
     unattended:
-      "nobody was asked, since the people of this conversation do not answer for the owner. Ask from the page or a private chat",
-    unreadable: "the form was not one that people can be shown, so it was declined",
-    unsafeLink: "the page was not at an https address, so it was declined",
+      "nobody was asked, because the people in this conversation cannot answer for the owner. Ask from the page or a private chat",
+    unreadable: "the form cannot be shown to people, so it was declined",
+    unsafeLink: "the page does not have an https address, so it was declined",
     tooMany: "it asked too often, so it was declined",
-    noFit: "the answers of the person did not fit its form",
+    noFit: "the person's answers did not fit its form",
     unplaced:
-      "several conversations used the server at once, so it could not be told whom it asked. Call it again",
+      "several conversations used the server at once, so it was not clear which one it asked. Call it again",
   },
   note: (server: string, notes: readonly string[]) =>
     `[${server} asked a person something: ${notes.join("; ")}.]`,

@@ -264,7 +264,7 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     const old = await here.token();
     const refused = await here.call("wiki__answer");
     expect(refused.outcome).toBe("failed");
-    expect(refused.output).toContain("needs a permission that nobody has given yet (write)");
+    expect(refused.output).toContain("needs a permission that it does not have (write)");
     expect(server.mcp.calls).toEqual(["answer"]);
     expect([here.state()?.signIn, await here.token()]).toEqual(["needed", old]);
     // The tools stay, for whatever the old permission covers, and other hosts know.

@@ -60,6 +60,6 @@ test("each program's data is imported by its command, and a plain import names t
     expect(await run(...args)).toMatch(/^0 [^]*Sessions: 1 taken/);
   }
   expect(await run("codex")).toMatch(/^0 [^]*Sessions: 1 known/);
-  expect(await run("chatgpt")).toMatch(/^2 [^]*Name the export/);
+  expect(await run("chatgpt")).toMatch(/^2 [^]*Give the export/);
   expect(await run("claude", join(home, "chatgpt.zip"))).toMatch(/^1 [^]*not an export of Claude/);
 });

@@ -120,7 +120,7 @@ function nodesOf({ mapping }: ChatConversation, report: Report): Node[] {
         code: "unknown_row",
         outcome: "skipped",
         path: "",
-        text: `The message ${JSON.stringify(id.slice(0, 80))} has a shape that is not known here.`,
+        text: `The message ${JSON.stringify(id.slice(0, 80))} has an unknown format.`,
         bytes: Buffer.from(JSON.stringify(value)),
       });
     if (parent !== null && !Object.hasOwn(mapping, parent))
@@ -128,7 +128,7 @@ function nodesOf({ mapping }: ChatConversation, report: Report): Node[] {
         code: "lost_parent",
         outcome: "damaged",
         path: "",
-        text: `What the message ${JSON.stringify(id.slice(0, 80))} answers is gone: it follows the one before it.`,
+        text: `What the message ${JSON.stringify(id.slice(0, 80))} answers is missing, so it was placed after the previous one.`,
       });
     return { id, parent, message };
   });

@@ -235,12 +235,12 @@ async function readPart(value: unknown, { say, addFile, place }: PartReader): Pr
 
 function reportUnknown(content: object, said: readonly string[], place: MessagePlace): void {
   const type = "content_type" in content ? String(content.content_type).slice(0, 80) : "";
-  const nothing = `Nothing was taken of a message of a kind that is not known here (${type}).`;
+  const nothing = `A message of an unknown kind was left out (${type}).`;
   place.report({
     code: "unknown_row",
     outcome: said.length === 0 ? "skipped" : "note",
     path: place.where,
-    text: said.length === 0 ? nothing : `Only the text of a message was taken (${type}).`,
+    text: said.length === 0 ? nothing : `Only the text of a message was imported (${type}).`,
     bytes: Buffer.from(JSON.stringify(content)),
   });
 }

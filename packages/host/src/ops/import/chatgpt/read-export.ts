@@ -20,7 +20,7 @@ import {
 const maxConversationBytes = 200 * 1024 * 1024;
 const conversationFiles = /(?:^|\/)conversations(?:-\d+)?\.json$/u;
 const leftOut: Readonly<Record<string, string>> = {
-  "message_feedback.json": "What was thought of answers has no place here.",
+  "message_feedback.json": "Feedback on answers is not supported.",
   "model_comparisons.json": "Comparisons of models have no place here.",
   "shared_conversations.json": "Links to shared conversations are not taken.",
   "group_chats.json": "Group chats are not taken.",
@@ -91,14 +91,14 @@ class ExportReader {
         if (read !== null) yield* this.#take(read, file.path);
       }
     } catch (error) {
-      const text = `${whyUnreadable(error)} What stands before was taken.`;
+      const text = `${whyUnreadable(error)} What comes before was imported.`;
       this.#report({ code: "unreadable", outcome: "damaged", path: file.path, text });
     }
   }
 
   #conversation(item: JsonItem, path: string): ChatConversation | null {
     if (item.kind === "too_large") {
-      const text = `Conversation ${item.index + 1} has ${item.length} bytes, and at most ${maxConversationBytes} are read.`;
+      const text = `Conversation ${item.index + 1} has ${item.length} bytes; the limit is ${maxConversationBytes}.`;
       this.#report({ code: "too_large", outcome: "skipped", path, text });
       return null;
     }
@@ -107,7 +107,7 @@ class ExportReader {
       this.unknown += 1;
       if (bytes.length === 0 && item.kind === "torn") return null;
       const text =
-        "The file is cut off, or isn't JSON, from here on. What stands before was taken.";
+        "The file is cut off, or isn't JSON, from here on. What comes before was imported.";
       this.#report({ code: "torn_file", outcome: "damaged", path, text, bytes });
       return null;
     }
@@ -117,7 +117,7 @@ class ExportReader {
       return read;
     }
     this.unknown += 1;
-    const text = `Element ${item.index + 1} is not a conversation of ChatGPT.`;
+    const text = `Element ${item.index + 1} is not a ChatGPT conversation.`;
     this.#report({ code: "unknown_row", outcome: "skipped", path, text, bytes });
     return null;
   }
@@ -133,7 +133,7 @@ class ExportReader {
         code: "setting",
         outcome: "note",
         path,
-        text: `The export has neither the name nor the instructions of the project ${project}: here it is ${JSON.stringify(name)}.`,
+        text: `The export has neither the name nor the instructions of the project ${project}. Here it is called ${JSON.stringify(name)}.`,
       });
     }
     if (!this.#takes("sessions")) return;
@@ -145,7 +145,7 @@ class ExportReader {
         outcome: "skipped",
         path,
         session: read.conversation_id ?? read.id ?? undefined,
-        text: "Nothing was ever said in it.",
+        text: "It has no messages.",
       });
   }
 

@@ -39,7 +39,7 @@ export async function* readClaudeCode(options: ReadOptions): AsyncGenerator<Impo
     yield* findings.splice(0);
     if (!reader.hasFound)
       throw new Error(
-        `${options.path} has no sessions of Claude Code. They are in ~/.claude/projects, a folder for each project.`,
+        `${options.path} has no Claude Code sessions. They are in ~/.claude/projects, one folder per project.`,
       );
   } finally {
     await files.close();
@@ -142,7 +142,7 @@ class ProjectsReader {
         outcome: "damaged",
         path: file.path,
         session: id,
-        text: "The session that started this agent is gone: it was taken as one of its own.",
+        text: "The session that started this agent is missing, so it was imported as a separate session.",
       });
   }
 
@@ -153,7 +153,7 @@ class ProjectsReader {
     try {
       for await (const line of readLines(file, maxLineBytes)) {
         if (line.kind === "too_large") {
-          const text = `Line ${line.number} has ${line.length} bytes, and at most ${maxLineBytes} are read.`;
+          const text = `Line ${line.number} has ${line.length} bytes; the limit is ${maxLineBytes}.`;
           this.#report({ code: "too_large", outcome: "skipped", path, text });
           continue;
         }
@@ -166,29 +166,29 @@ class ProjectsReader {
           else if (!isSaid(read) && !isTitle(read)) this.#unknown(path, { number, bytes });
           lines.push(read);
         } else if (value === undefined) {
-          const text = `Line ${number} is cut off, or isn't JSON.`;
+          const text = `Line ${number} is incomplete or not JSON.`;
           this.#report({ code: "torn_file", outcome: "damaged", path, text, bytes });
         } else this.#unknown(path, { number, bytes });
       }
     } catch (error) {
-      const text = `${whyUnreadable(error)} What stands before was taken.`;
+      const text = `${whyUnreadable(error)} What comes before was imported.`;
       this.#report({ code: "unreadable", outcome: "damaged", path, text });
     }
     if (left.size > 0) {
       const kinds = [...left].map(([type, count]) => `${count} ${type}`).join(", ");
-      const text = `Lines that say nothing to a person were left out: ${kinds}.`;
+      const text = `Lines without content for people were left out: ${kinds}.`;
       this.#report({ code: "leftover", outcome: "note", path, text });
     }
     return lines;
   }
 
   #unknown(path: string, { number, bytes }: { readonly number: number; readonly bytes: Buffer }) {
-    const text = `Line ${number} has a shape that is not known here.`;
+    const text = `Line ${number} has an unknown format.`;
     this.#report({ code: "unknown_row", outcome: "skipped", path, text, bytes });
   }
 
   #ghost(path: string, session: string): void {
-    const text = "Nothing was ever said in it.";
+    const text = "It has no messages.";
     this.#report({ code: "ghost", outcome: "skipped", path, session, text });
   }
 }

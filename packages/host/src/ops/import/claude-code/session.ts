@@ -94,7 +94,7 @@ function turnsOf(lines: readonly SessionLine[], report: Report): readonly Turn[]
         code: "lost_parent",
         outcome: "damaged",
         path: "",
-        text: `What the line ${JSON.stringify(uuid.slice(0, 80))} follows is gone: it follows the one before it.`,
+        text: `The entry before line ${JSON.stringify(uuid.slice(0, 80))} is missing, so the line was placed after the previous one.`,
       });
     // After a compaction, older versions began anew.
     const isRoot = parent === null && kind !== "prompt";
@@ -283,7 +283,7 @@ class TurnWriter {
       code: "unknown_row",
       outcome: "skipped",
       path: this.#path,
-      text: `A part of a message has a kind that is not known here (${type.slice(0, 80)}).`,
+      text: `A message has a part of an unknown kind (${type.slice(0, 80)}).`,
       bytes: Buffer.from(JSON.stringify(value ?? null)),
     });
   };
@@ -299,7 +299,7 @@ function reportPlaces(lines: readonly SessionLine[], report: Report): void {
       code: "folder",
       outcome: "note",
       path: "",
-      text: `It worked in ${cleanText(folder)}. A folder isn't opened here by an import.`,
+      text: `It worked in ${cleanText(folder)}. An import does not allow folders.`,
     });
 }
 

@@ -63,7 +63,7 @@ export async function sessionOf(
       : before;
     const isLost = hasTree && parent === null && given !== null && !isRoot(given);
     if (isLost) {
-      const sentence = `What the message ${JSON.stringify(message.uuid.slice(0, 80))} answers is gone: it follows the one before it.`;
+      const sentence = `What the message ${JSON.stringify(message.uuid.slice(0, 80))} answers is missing, so it was placed after the previous one.`;
       report({ code: "lost_parent", outcome: "damaged", path, text: sentence });
     }
     nodes.push({ id: message.uuid, parent: isLost ? before : parent, isPrompt, entries });
@@ -106,8 +106,8 @@ function messagesOf({ chat_messages: given }: ClaudeConversation, report: Report
       path: "",
       text:
         read === null
-          ? `Message ${index + 1} has a shape that is not known here.`
-          : `Message ${index + 1} has the id of another one.`,
+          ? `Message ${index + 1} has an unknown format.`
+          : `Message ${index + 1} has the same id as another one.`,
       bytes: Buffer.from(JSON.stringify(value ?? null)),
     });
   }

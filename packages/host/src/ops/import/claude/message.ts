@@ -186,7 +186,7 @@ class MessageWriter {
       code: "unknown_row",
       outcome: "skipped",
       path: this.#place.where,
-      text: `A part of a message has a kind that is not known here (${String(type).slice(0, 80)}).`,
+      text: `A message has a part of an unknown kind (${String(type).slice(0, 80)}).`,
       bytes: Buffer.from(JSON.stringify(value ?? null)),
     });
   }

@@ -70,7 +70,7 @@ class ExportReader {
       for await (const item of readJsonItems(file.read(), maxConversationBytes)) {
         const { path } = file;
         if (item.kind === "too_large") {
-          const text = `Element ${item.index + 1} has ${item.length} bytes, and at most ${maxConversationBytes} are read.`;
+          const text = `Element ${item.index + 1} has ${item.length} bytes; the limit is ${maxConversationBytes}.`;
           this.#report({ code: "too_large", outcome: "skipped", path, text });
           continue;
         }
@@ -81,11 +81,12 @@ class ExportReader {
           continue;
         }
         if (bytes.length === 0) continue;
-        const text = "The file is cut off, or isn't JSON, here. What stands before was taken.";
+        const text =
+          "From here on, the file is incomplete or not JSON. What comes before was imported.";
         this.#report({ code: "torn_file", outcome: "damaged", path, text, bytes });
       }
     } catch (error) {
-      const text = `${whyUnreadable(error)} What stands before was taken.`;
+      const text = `${whyUnreadable(error)} What comes before was imported.`;
       this.#report({ code: "unreadable", outcome: "damaged", path: file.path, text });
     }
   }
@@ -93,7 +94,7 @@ class ExportReader {
   #unknown({ path }: ExportFile, value: unknown): void {
     // An account without memory, or a sample.
     if (value === null || Object.keys(record.parse(value)).length === 0) return;
-    const text = "It has a shape that is not known here.";
+    const text = "It has an unknown format.";
     const bytes = Buffer.from(JSON.stringify(value));
     this.#report({ code: "unknown_row", outcome: "skipped", path, text, bytes });
   }
@@ -139,7 +140,7 @@ class ExportReader {
       const session = await sessionOf(read, place);
       if (session !== null) yield session;
       else {
-        const text = "Nothing was ever said in it.";
+        const text = "It has no messages.";
         this.#report({ code: "ghost", outcome: "skipped", path, session: read.uuid, text });
       }
     }
@@ -147,7 +148,7 @@ class ExportReader {
 
   async #reportTheRest(): Promise<void> {
     for (const { path } of this.#files.named(personFiles)) {
-      const text = "What it says about the account is not taken.";
+      const text = "Account data is not imported.";
       this.#report({ code: "not_supported", outcome: "skipped", path, text });
     }
     for (const file of this.#files.named(designFiles)) {
@@ -156,7 +157,7 @@ class ExportReader {
         code: "not_supported",
         outcome: "skipped",
         path: file.path,
-        text: "A conversation about a design has no place here.",
+        text: "Design conversations are not supported.",
         ...(bytes !== null && { bytes }),
       });
     }

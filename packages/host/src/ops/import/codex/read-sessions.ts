@@ -30,7 +30,7 @@ export async function* readCodexSessions(options: ReadOptions): AsyncGenerator<I
   try {
     const found = files.named(sessionFiles);
     if (found.length === 0)
-      throw new Error(`${options.path} has no sessions of Codex. They are in ~/.codex/sessions.`);
+      throw new Error(`${options.path} has no Codex sessions. They are in ~/.codex/sessions.`);
     const reader = new SessionsReader(options.path, report);
     await reader.scan(found);
     yield { kind: "plan", sessions: found.length };
@@ -104,7 +104,7 @@ class SessionsReader {
     const { entries: all, usage, from, to } = entriesOf(records, { path, report });
     if (all.length === 0) {
       for (const remark of remarks) this.#report(remark);
-      const text = "Nothing was ever said in it.";
+      const text = "It has no messages.";
       this.#report({ code: "ghost", outcome: "skipped", path, session: key, text });
       return null;
     }
@@ -154,7 +154,7 @@ class SessionsReader {
     try {
       for await (const line of readLines(file, maxLineBytes)) {
         if (line.kind === "too_large") {
-          const text = `Line ${line.number} has ${line.length} bytes, and at most ${maxLineBytes} are read.`;
+          const text = `Line ${line.number} has ${line.length} bytes; the limit is ${maxLineBytes}.`;
           report({ code: "too_large", outcome: "skipped", path, text });
           continue;
         }
@@ -171,13 +171,13 @@ class SessionsReader {
           outcome: isTorn ? "damaged" : "skipped",
           path,
           text: isTorn
-            ? `Line ${number} is cut off, or isn't JSON.`
-            : `Line ${number} has a shape that is not known here.`,
+            ? `Line ${number} is incomplete or not JSON.`
+            : `Line ${number} has an unknown format.`,
           bytes,
         });
       }
     } catch (error) {
-      const text = `${whyUnreadable(error)} What stands before was taken.`;
+      const text = `${whyUnreadable(error)} What comes before was imported.`;
       report({ code: "unreadable", outcome: "damaged", path, text });
     }
     return records;
@@ -191,7 +191,7 @@ class SessionsReader {
     const { session, items } = record.parse(value);
     const { path } = file;
     if (value === undefined || !Array.isArray(items)) {
-      const text = "It isn't a session of Codex.";
+      const text = "It is not a Codex session.";
       report({ code: "torn_file", outcome: "damaged", path, text, bytes });
       return [];
     }
@@ -230,6 +230,6 @@ function reportFolder(metas: readonly RolloutMeta[], report: Report): void {
       code: "folder",
       outcome: "note",
       path: "",
-      text: `It worked in ${cleanText(folder)}. A folder isn't opened here by an import.`,
+      text: `It worked in ${cleanText(folder)}. An import does not allow folders.`,
     });
 }

@@ -346,7 +346,7 @@ class RolloutWriter {
       code: "unknown_row",
       outcome: "skipped",
       path: this.#path,
-      text: `Lines of a kind that is not known here were left out (${type.slice(0, 80)}); the first one was kept.`,
+      text: `Lines of an unknown kind were left out (${type.slice(0, 80)}); the first one was kept.`,
       bytes: Buffer.from(JSON.stringify(value ?? null)),
     });
   }

@@ -147,7 +147,7 @@ class Assembler {
         outcome: "note",
         path: last.path.slice(0, last.path.lastIndexOf("/")),
         session: last.session,
-        text: "Its messages are in the page's run journals only, and were recovered from there.",
+        text: "Its messages were only in the page's run journals, and were recovered from there.",
       });
     }
   }
@@ -176,7 +176,7 @@ class Assembler {
         outcome: "note",
         path: sidecar.path,
         session,
-        text: `${plural(undone.size, { one: "# message was", other: "# messages were" })} taken back on the page, and stay hidden: the database still has them.`,
+        text: `${plural(undone.size, { one: "# message was", other: "# messages were" })} undone on the page but are still in the database. They stay hidden.`,
       });
     if (had && added > 0)
       this.#stores.report({
@@ -184,7 +184,7 @@ class Assembler {
         outcome: "guess",
         path: sidecar.path,
         session,
-        text: `${countMessages(added)} in the ${where} only, and placed as there.`,
+        text: `${countMessages(added)} only in the ${where}, and placed in the same position.`,
       });
   }
 
@@ -197,7 +197,7 @@ class Assembler {
         outcome: "guess",
         path,
         session: this.#segments.at(-1),
-        text: `${countMessages(added)} in this file only, and placed as there.`,
+        text: `${countMessages(added)} only in this file, and placed in the same position.`,
       });
   }
 
@@ -228,7 +228,7 @@ class Assembler {
           outcome: "skipped",
           path,
           session: id,
-          text: `${countMessages(added)} in this transcript only, and left out: the other stores are newer.`,
+          text: `${countMessages(added)} only in this transcript, and left out because the other stores are newer.`,
         });
     }
     return used;

@@ -86,7 +86,7 @@ class EntryBuilder {
     if (overheard.length > 0)
       this.#remark(
         "overheard",
-        `${plural(overheard.length, { one: "# message", other: "# messages" })} of a group weren't addressed to the agent.`,
+        `${plural(overheard.length, { one: "# message", other: "# messages" })} of a group not addressed to the agent.`,
       );
     for (const each of usage)
       this.#entries.push({ ...each, at: each.at === 0 ? this.#last : each.at });
@@ -180,7 +180,7 @@ class EntryBuilder {
       parts.push({ type: "image", name: `picture ${index + 1}`, mediaType, bytes });
     for (const name of message.links) {
       parts.push({ type: "missing", name });
-      this.#remark("lost_picture", `A picture is somewhere else: ${name.slice(0, 300)}`);
+      this.#remark("lost_picture", `A picture is not in this home: ${name.slice(0, 300)}`);
     }
     for (const name of message.attachments) parts.push(await this.#attachment(name));
     for (const { id, name, input } of message.calls) {

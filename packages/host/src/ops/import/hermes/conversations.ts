@@ -71,7 +71,7 @@ class ConversationFinder {
           outcome: "guess",
           path: "state.db",
           session: other,
-          text: `${parent} went on in several sessions. ${first} was taken for the one that counts; this one is a session of its own.`,
+          text: `${parent} continued in several sessions. ${first} was chosen as the continuation; this one is a separate session.`,
         });
       }
     }
@@ -131,7 +131,7 @@ class ConversationFinder {
       outcome: "damaged",
       path: "state.db",
       session: id,
-      text: `It came from ${parent ?? "a session"} that is not there: it is a session of its own.`,
+      text: `It came from ${parent ?? "a session"} that is missing, so it is a separate session.`,
     });
   }
 
@@ -163,7 +163,7 @@ class ConversationFinder {
       outcome: "damaged",
       path: "state.db",
       session: id,
-      text: "Sessions name each other as the one before: the circle was cut here.",
+      text: "These sessions refer to each other as the previous one. The circle was cut here.",
     });
   }
 

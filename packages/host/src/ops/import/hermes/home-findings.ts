@@ -19,7 +19,7 @@ export function reportGhost(
       outcome: "skipped",
       path: rows.length > 0 ? "state.db" : (sidecar?.path ?? "webui/sessions"),
       session,
-      text: "Nothing was ever said in it.",
+      text: "It has no messages.",
     });
 }
 
@@ -33,7 +33,7 @@ export function reportDeleted(session: string, rows: number, report: Report): vo
     text:
       rows === 0
         ? "It was deleted on the page."
-        : `It was deleted on the page; ${rows} of its rows are still in the database, and aren't brought back.`,
+        : `It was deleted on the page; ${rows} of its rows are still in the database, and are not restored.`,
   });
 }
 
@@ -53,7 +53,7 @@ export function reportIndex(
         outcome: "note",
         path,
         session,
-        text: "The page's index doesn't name this session; its file was read.",
+        text: "The page's index does not list this session; its file was read.",
       });
   for (const session of page.indexed)
     if (page.files.get(session)?.sidecar !== true && !page.deleted.has(session))
@@ -63,8 +63,8 @@ export function reportIndex(
         path,
         session,
         text: known.has(session)
-          ? "The page's index names it, and its file is gone: the other stores have it."
-          : "The page's index names it, and nothing of it is left.",
+          ? "The page's index lists it but its file is missing. The other stores have it."
+          : "The page's index lists it, but nothing of it is left.",
       });
 }
 
@@ -77,7 +77,7 @@ export function reportTables(database: HermesDatabase | null, report: Report): v
       outcome: "note",
       path: "state.db",
       session: lock.safeParse(row).data?.session_id ?? undefined,
-      text: "A lock of a compression that died. It means nothing here.",
+      text: "A leftover lock of an interrupted compression. It has no effect here.",
     });
   const goal = z.object({ key: z.string(), value: text });
   for (const row of database?.table("state_meta") ?? []) {
@@ -88,7 +88,7 @@ export function reportTables(database: HermesDatabase | null, report: Report): v
       outcome: "skipped",
       path: "state.db",
       session: read.key.slice("goal:".length),
-      text: "A goal of the session has no place here.",
+      text: "Goals of sessions are not supported.",
       bytes: Buffer.from(read.value ?? ""),
     });
   }

@@ -21,7 +21,7 @@ export async function openDatabase(
       code: "leftover",
       outcome: "note",
       path: `${path}-wal`,
-      text: "Rows that are in the write-ahead log only were taken, too.",
+      text: "Rows that were only in the write-ahead log were imported too.",
     });
   try {
     await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
@@ -35,7 +35,7 @@ export async function openDatabase(
       code: "unreadable",
       outcome: "damaged",
       path,
-      text: `The database can't be read (${reason}). The files of the page are read nevertheless.`,
+      text: `The database can't be read (${reason}). The page's files were read anyway.`,
       ...(bytes !== null && { bytes }),
     });
     return null;

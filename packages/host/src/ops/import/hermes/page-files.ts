@@ -99,7 +99,7 @@ export class PageFolder {
         code: "torn_file",
         outcome: "damaged",
         path,
-        text: "The JSON is cut off; what was whole of it was read.",
+        text: "The JSON is incomplete; its intact part was read.",
         bytes,
       });
     return value;
@@ -130,7 +130,7 @@ export class PageFolder {
         outcome: "note",
         path: other,
         session: id,
-        text: "A save of the page that never finished; it counts if it is whole and newer.",
+        text: "The page never finished this save. It is used if it is intact and newer.",
       });
       if (tmp?.whole && (tmp.updatedAt ?? 0) >= (newest?.updatedAt ?? 0)) newest = tmp;
     }
@@ -157,7 +157,7 @@ export class PageFolder {
         outcome: "damaged",
         path,
         session: id,
-        text: bytes.length === 0 ? "The file is empty." : "The JSON is cut off.",
+        text: bytes.length === 0 ? "The file is empty." : "The JSON is incomplete.",
         bytes,
       });
     else if (sidecar.unreadable > 0)
@@ -166,7 +166,7 @@ export class PageFolder {
         outcome: "damaged",
         path,
         session: id,
-        text: `${sidecar.unreadable} of its messages can't be read; the others count.`,
+        text: `${sidecar.unreadable} of its messages can't be read; the others were read.`,
         bytes,
       });
     return sidecar;
@@ -189,7 +189,7 @@ export class PageFolder {
             outcome: "damaged",
             path,
             session: id,
-            text: `Line ${line} can't be read; the others count.`,
+            text: `Line ${line} can't be read; the others were read.`,
             bytes: torn,
           }),
         ),
@@ -211,7 +211,7 @@ export class PageFolder {
             outcome: "damaged",
             path,
             session: id,
-            text: `Line ${line} can't be read; the others count.`,
+            text: `Line ${line} can't be read; the others were read.`,
             bytes: torn,
           }),
         ),

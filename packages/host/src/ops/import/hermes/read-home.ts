@@ -167,7 +167,7 @@ class ProfileReader {
           code: "built_in",
           outcome: "skipped",
           path: this.#path("webui/projects.json"),
-          text: `The page made the project ${JSON.stringify(name)} by itself.`,
+          text: `The project ${JSON.stringify(name)} was created by the page itself.`,
         });
         continue;
       }
@@ -209,7 +209,7 @@ class ProfileReader {
           outcome: "damaged",
           path: "state.db",
           session: id,
-          text: "Its messages are there, its session is not: it was taken with what they say.",
+          text: "Its messages exist but its session does not. It was rebuilt from the messages.",
         });
       }
     const sidecars = await this.#readHeads(page);
@@ -302,11 +302,7 @@ class ProfileReader {
     const project = this.#projectOf(sidecar, page);
     const folder = rows.findLast(({ cwd }) => cwd != null && cwd !== "")?.cwd ?? sidecar?.workspace;
     if (folder != null)
-      this.#remark(
-        "folder",
-        tip,
-        `It worked in ${folder}. A folder isn't opened here by an import.`,
-      );
+      this.#remark("folder", tip, `It worked in ${folder}. An import does not allow folders.`);
     const draft = sidecar?.draft ?? "";
     if (draft !== "") this.#remark("draft", tip, `A draft that was not sent: ${draft}`);
     const started = rows[0]?.started_at ?? null;

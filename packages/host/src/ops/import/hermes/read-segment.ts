@@ -15,7 +15,7 @@ export function readSessions(
           outcome: "damaged",
           path: "state.db",
           session: session.id,
-          text: "The database has this session more than once: the newest row counts.",
+          text: "The database has this session more than once. The newest row was used.",
         });
       byId.set(session.id, session);
     }

@@ -92,7 +92,7 @@ export class TurnRecovery {
         outcome: "note",
         path: run.path,
         session: run.session,
-        text: "The turn never settled. What is in its journal only was recovered.",
+        text: "The turn never finished. What was only in its journal was recovered.",
       });
     }
     return recovered;
@@ -147,7 +147,7 @@ export class TurnRecovery {
         outcome: "skipped",
         path: run.path,
         session: run.session,
-        text: "The page has no message of this turn any more: it was taken back there.",
+        text: "The page no longer has a message of this turn, because it was undone there.",
       });
       return null;
     }

@@ -37,7 +37,7 @@ export async function* readPersona(place: ProfilePlace): AsyncGenerator<ImportIt
       code: "too_large",
       outcome: "skipped",
       path,
-      text: `A persona has at most ${maxPersonaText} characters; this one has ${found.length}. It is kept as a file.`,
+      text: `A persona can have at most ${maxPersonaText} characters; this one has ${found.length}. It was kept as a file.`,
       bytes: Buffer.from(found),
     });
     return;
@@ -221,7 +221,7 @@ export function* readMcpServers(
         code: "secret",
         outcome: "skipped",
         path,
-        text: `The MCP server ${JSON.stringify(name)} is taken without the values of ${left.names.join(", ")}, which may be secret.`,
+        text: `The MCP server ${JSON.stringify(name)} was imported without the values of ${left.names.join(", ")}, which may be secret.`,
       });
     yield { kind: "mcp_server", key: keyIn(place, name), name, server: left.server, path };
   }
@@ -271,7 +271,7 @@ export function* readSecrets(
         code: variable === "TELEGRAM_ALLOWED_USERS" ? "allow_list" : "setting",
         outcome: "skipped",
         path,
-        text: `${variable} isn't taken: who may talk to a bot is decided here, by pairing.`,
+        text: `${variable} was left out: here, pairing decides who can talk to a bot.`,
       });
       continue;
     }
@@ -280,7 +280,7 @@ export function* readSecrets(
         code: "secret",
         outcome: "skipped",
         path,
-        text: `${variable} is a secret: --secrets takes it.`,
+        text: `${variable} is a secret. To import it: --secrets`,
       });
     else yield { kind: "secret", key: keyIn(place, variable), variable, value, path };
   }
@@ -295,7 +295,7 @@ export function* readSecrets(
         code: "secret",
         outcome: "skipped",
         path: from,
-        text: `The key of the provider ${JSON.stringify(read.name)} is a secret: --secrets takes it.`,
+        text: `The key of the provider ${JSON.stringify(read.name)} is a secret. To import it: --secrets`,
       });
     else
       yield {
@@ -313,34 +313,42 @@ export async function reportTheRest(place: ProfilePlace, config: HermesConfig): 
   const skip = (code: Parameters<Report>[0]["code"], path: string, sentence: string): void =>
     place.report({ code, outcome: "skipped", path, text: sentence });
   if ((await place.folder.kind(place.path("auth.json"))) === "file")
-    skip("secret", place.path("auth.json"), "Sign-ins of hermes aren't taken: sign in here.");
+    skip(
+      "secret",
+      place.path("auth.json"),
+      "Sign-ins of hermes are not imported. Sign in here again.",
+    );
   for (const name of ["platforms/pairing", "pairing"])
     for (const file of await place.folder.names(place.path(name)))
       skip(
         "allow_list",
         place.path(`${name}/${file}`),
-        "Who was let in there isn't let in here: people pair again.",
+        "Access to the bot is not imported. People pair again.",
       );
   for (const name of ["command_allowlist", "approvals"] as const)
     if (config[name] !== undefined)
-      skip("allow_list", place.path("config.yaml"), `${name} doesn't become a rule here.`);
+      skip(
+        "allow_list",
+        place.path("config.yaml"),
+        `${name} was left out: allow-lists do not become rules.`,
+      );
   if (config.model !== undefined)
-    skip("setting", place.path("config.yaml"), `The model isn't taken: ${brief(config.model)}`);
-  for (const each of list.parse(config.custom_providers))
     skip(
       "setting",
       place.path("config.yaml"),
-      `A provider of your own isn't taken: ${brief(each)}`,
+      `The model setting was left out: ${brief(config.model)}`,
     );
+  for (const each of list.parse(config.custom_providers))
+    skip("setting", place.path("config.yaml"), `A custom provider was left out: ${brief(each)}`);
   const reports = await place.folder.names(place.path("cron/output"));
   if (reports.length > 0)
     skip(
       "report_file",
       place.path("cron/output"),
-      `The reports of ${reports.length} jobs aren't taken: what was said is in their sessions.`,
+      `The reports of ${reports.length} jobs were left out; their sessions have the answers.`,
     );
   for (const name of await place.folder.names(place.path("scripts")))
-    skip("not_supported", place.path(`scripts/${name}`), "A script of a job has no place here.");
+    skip("not_supported", place.path(`scripts/${name}`), "Scripts of jobs are not supported.");
 }
 
 const mayBeSecret = /key|token|secret|password|auth|header|credential|cookie|env/i;

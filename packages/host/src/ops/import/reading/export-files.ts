@@ -80,7 +80,7 @@ export async function readWhole(
 ): Promise<Buffer | null> {
   const { path, size } = file;
   if (size > limit) {
-    const text = `It has ${size} bytes, and at most ${limit} are read.`;
+    const text = `It has ${size} bytes; the limit is ${limit}.`;
     report({ code: "too_large", outcome: "skipped", path, text });
     return null;
   }

@@ -71,7 +71,7 @@ export class SourceFolder {
             code: "too_large",
             outcome: "skipped",
             path,
-            text: `It has ${info.size} bytes, and at most ${limit} are read.`,
+            text: `It has ${info.size} bytes; the limit is ${limit}.`,
           });
           return null;
         }

@@ -62,7 +62,7 @@ export class ZipArchive {
       );
       if (isBomb || unpacked > freeBytes + size * maxRatio)
         throw new ArchiveRefused(
-          "The archive would unpack to far more than an export holds, so it was not read.",
+          "The archive would unpack to far more than any export contains, so it was not read.",
         );
       return new ZipArchive(file, entries);
     } catch (error) {
@@ -75,9 +75,11 @@ export class ZipArchive {
   /** Throws at the end if the bytes are not those that were packed. */
   async *read(entry: ZipEntry): AsyncGenerator<Uint8Array> {
     if (entry.isEncrypted)
-      throw new ArchiveRefused("It is encrypted. Unpack the archive, and name the folder.");
+      throw new ArchiveRefused("It is encrypted. Unpack the archive and give the folder.");
     if (entry.method !== method.stored && entry.method !== method.deflated)
-      throw new ArchiveRefused("It is packed in a way that is not known here. Unpack the archive.");
+      throw new ArchiveRefused(
+        "Its compression method is not supported. Unpack the archive and give the folder.",
+      );
     let length = 0;
     let checksum = 0;
     for await (const chunk of this.#unpack(entry)) {
@@ -126,8 +128,7 @@ async function readDirectoryBytes(file: FileHandle, size: number): Promise<Buffe
   const tail = await readAt(file, size - tailLength, tailLength);
   let end = tail.length - endLength;
   while (end >= 0 && tail.readUInt32LE(end) !== signature.end) end -= 1;
-  if (end < 0)
-    throw new ArchiveRefused("The archive's end is missing: it was not downloaded completely.");
+  if (end < 0) throw new ArchiveRefused("The end of the archive is missing. Download it again.");
   let length = tail.readUInt32LE(end + 12);
   let at = tail.readUInt32LE(end + 16);
   const locator = end - 20;

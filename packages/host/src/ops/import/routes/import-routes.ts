@@ -109,7 +109,9 @@ export function importRoutes(deps: ApiDeps): Route[] {
       job.view = { ...withTotals(job.view, totals), state, failure, report, endedAt: Date.now() };
     } catch (error) {
       const failure =
-        error instanceof StoreFailure ? error.message : "It failed. The host's log says why.";
+        error instanceof StoreFailure
+          ? error.message
+          : "The import failed. The host's log says why.";
       if (!(error instanceof StoreFailure) && !signal.aborted) deps.report(asError(error));
       await rm(scratch, { recursive: true, force: true });
       job.view = { ...job.view, state: "failed", failure, endedAt: Date.now() };
