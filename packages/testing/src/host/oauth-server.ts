@@ -7,6 +7,8 @@ export type OAuthManners =
   | "sound"
   /** Its metadata names another issuer. */
   | "lies about its issuer"
+  /** Its sign-in is an address that a browser hands to another program. */
+  | "leads to a program"
   /** The browser comes back with another server's name. */
   | "answers as another"
   | "redirects the metadata"
@@ -88,7 +90,8 @@ export async function openOAuthServer({
   function metadata(): object {
     return {
       issuer: manners === "lies about its issuer" ? "https://other.example" : origin,
-      authorization_endpoint: `${origin}/authorize`,
+      authorization_endpoint:
+        manners === "leads to a program" ? "vscode://authorize" : `${origin}/authorize`,
       token_endpoint: `${origin}/token`,
       ...(manners !== "registers nobody" && { registration_endpoint: `${origin}/register` }),
       ...(manners === "reads client documents" && { client_id_metadata_document_supported: true }),

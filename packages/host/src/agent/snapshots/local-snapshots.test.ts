@@ -239,6 +239,27 @@ test("of a folder with more new files than can be saved nothing is, and it says 
   });
 });
 
+test("a command that only deletes more files than can be saved says so", async () => {
+  put("a.txt", "one\n");
+  mkdirSync(join(folder, "many"));
+  for (let file = 0; file < 10_000; file += 1) writeFileSync(join(folder, "many", `${file}`), "");
+  commitAll();
+  const before = await snapshots.take(folder, signal);
+  const deleteHalf = (half: number): void => {
+    for (let file = half; file < 10_000; file += 2) rmSync(join(folder, "many", `${file}`));
+  };
+  deleteHalf(0);
+  // Another command saves the folder meanwhile, so that each time few enough have changed since the last.
+  await snapshots.take(folder, signal);
+  deleteHalf(1);
+  rmSync(join(folder, "a.txt"));
+  expect(await snapshots.changesSince(folder, before, signal)).toEqual({
+    changes: [],
+    notSaved: [],
+    missing: "too_many",
+  });
+});
+
 test("what is saved is deleted when no session that used the workspace exists any more", async () => {
   const session = { owner: ownerId.parse("owner"), session: ids.make("session") };
   const workspace = snapshots.workspaceOf(folder);

@@ -108,6 +108,13 @@ test("[P13] every version of an edited turn is listed, and another one can be sh
   expect(await client.switchAlternative({ params, body: unknown })).toMatchObject({
     error: { code: "entry_not_found" },
   });
+  // The files of the version in view can be brought until something is said after it was chosen.
+  const withFiles = { params, body: { messageId, files: "restore" as const } };
+  expect(valueOf(await client.switchAlternative(withFiles))).toMatchObject({ files: { count: 0 } });
+  await sendAndWait(rig, id, "three");
+  expect(await client.switchAlternative(withFiles)).toMatchObject({
+    error: { code: "entry_not_found" },
+  });
   const list = valueOf(await client.listSessions({ query: {} }));
   expect(list.sessions[0]).not.toHaveProperty("alternatives");
 });

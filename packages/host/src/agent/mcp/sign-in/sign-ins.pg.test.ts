@@ -305,6 +305,27 @@ describe.each(databases)("sign-ins to MCP servers on $name", (factory) => {
     expect(server.tokenRequests).toHaveLength(manners === "answers as another" ? 0 : 1);
   });
 
+  test("[safety] a sign-in that leads to a program instead of a page begins nothing", async () => {
+    const server = await openServer({ manners: "leads to a program" });
+    const here = await (await openHosts(server))();
+    await expect.poll(() => here.state()?.signIn).toBe("needed");
+    const begun = await here.begin();
+    expect(begun.status === "failed" ? begun.message : begun.status).toContain(
+      "leads to a vscode: address, which Holdfast does not open",
+    );
+  });
+
+  test("[safety] an answer in another server's name is not believed, not even that it was refused", async () => {
+    const server = await openServer({ manners: "answers as another" });
+    const here = await (await openHosts(server))();
+    await expect.poll(() => here.state()?.signIn).toBe("needed");
+    const back = server.allow(await linkOf(here));
+    back.searchParams.delete("code");
+    back.searchParams.set("error", "access_denied");
+    const finished = await here.finish(back);
+    expect(finished.status === "failed" ? finished.message : finished.status).toMatch(/issuer/i);
+  });
+
   test("a server that reads clients' own documents gets the address of this host's, if it is public", async () => {
     const server = await openServer({ manners: "reads client documents" });
     const openHost = await openHosts(server);
