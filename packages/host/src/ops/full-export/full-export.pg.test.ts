@@ -202,7 +202,9 @@ test("a host moves from SQLite to PostgreSQL and back with the commands of the d
     [["import", back, "--home", last], {}],
   ] as const) {
     const { code, told } = await runHere(args, settings);
-    expect([args, code, told]).toEqual([args, 0, ""]);
+    // A busy machine sees progress, too.
+    const said = told.replaceAll(/^.* …\n/gmu, "");
+    expect([args, code, said]).toEqual([args, 0, ""]);
   }
   const returned = await openSqliteStore({ file: join(last, "holdfast.db") });
   onTestFinished(() => returned.close());

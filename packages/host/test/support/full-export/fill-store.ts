@@ -68,6 +68,8 @@ export async function fillStore(store: Store, home: string): Promise<void> {
     [`kept-blob/${kept.id}`, '["project"]'],
     ["secret/key/openai", '{"sealed":"do-not-export"}'],
     ["sign-in/1", '{"digest":"do-not-export"}'],
+    ["sign-in-code/1", '{"digest":"do-not-export"}'],
+    ["sign-in-attempts/1f", '[{"of":"do-not-export"}]'],
     ["api-key/1", '{"digest":"do-not-export"}'],
   ] as const)
     await store.register.put({ owner, key, value, expect: 0 });
@@ -119,7 +121,10 @@ export async function contentsOf(store: Store): Promise<Readonly<Record<string, 
   for await (const { owner: whose, id, size, mediaType, refs, intact } of store.audit.blobs())
     contents[`blob ${whose} ${id}`] = { size, mediaType, refs, intact };
   for await (const { owner: whose, key, value } of store.audit.register())
-    if (!whose.startsWith("holdfast:") && !/^(secret|sign-in|api-key)\//.test(key))
+    if (
+      !whose.startsWith("holdfast:") &&
+      !/^(secret|sign-in|sign-in-code|sign-in-attempts|api-key)\//.test(key)
+    )
       contents[`register ${whose} ${key}`] = value;
   return contents;
 }
