@@ -7,8 +7,11 @@ import { fileURLToPath } from "node:url";
 import { createLog, listAlternatives, runFsck, switchAlternative } from "@holdfast/engine";
 import { ids, sessionId } from "@holdfast/protocol";
 import { openSqliteStore } from "@holdfast/store/sqlite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
+import { openProjectFiles } from "../../agent/instructions/project-files.ts";
+import { openProjectStore } from "../../agent/instructions/project-store.ts";
+import { claudeProject } from "../../../test/support/exports/claude.ts";
 import {
   chatGptConversation,
   everyKindOfMessage,
@@ -78,4 +81,23 @@ test("an import of versions that is killed again and again is whole in the end",
   await switchAlternative(deps, target, turns[2]?.[0]?.messageId ?? ids.make("message"));
   const following = Array.from({ length: lastTurn }, (_, turn) => `${turn}`);
   expect(await shown()).toEqual([...following, `${lastTurn}b`]);
+});
+
+test("a project gets the files that an import had no time to give it, and is then known", async () => {
+  const [home, path] = [makeFolder(), makeFolder()];
+  writeFileSync(join(path, "conversations.json"), "[]");
+  writeFileSync(join(path, "projects.json"), JSON.stringify([claudeProject]));
+  const store = await openSqliteStore({ file: join(home, "holdfast.db") });
+  onTestFinished(() => store.close());
+  const taker = await openTaker(home, store);
+  const take = () => importInto(taker, path, { source: "claude", where: "here" });
+  const failure = { status: "failed", code: "disk_full", message: "The disk is full." } as const;
+  vi.spyOn(store, "putBlob").mockResolvedValueOnce(failure);
+  await expect(take()).rejects.toThrow(failure.message);
+  const outcomes = [];
+  for (let time = 0; time < 2; time += 1) outcomes.push((await take()).totals.items["project"]);
+  expect(outcomes).toEqual([{ taken: 1 }, { known: 1 }]);
+  const [project] = await openProjectStore(store.register).list(owner);
+  const files = await openProjectFiles(store).list(owner, project?.id ?? "");
+  expect(files.map(({ name }) => name)).toContain("knots.md");
 });

@@ -44,12 +44,14 @@ export class SettingsTaker {
     const { owner } = this.#context.deps;
     const id = this.#registerId("project", item.key);
     const known = await this.#projects.find(owner, id);
+    const wasTaken = await this.#wasTaken("project", item.key);
     if (known !== null) {
       this.#projectNames.set(item.name, known.name);
-      return { outcome: "known" };
+      // Without the mark, an import was stopped before it had all its files.
+      if (wasTaken || this.#context.deps.mode === "dry") return { outcome: "known" };
+      return this.#giveFiles(item, id);
     }
-    if (await this.#wasTaken("project", item.key))
-      return { outcome: "skipped", reason: "deleted_here" };
+    if (wasTaken) return { outcome: "skipped", reason: "deleted_here" };
     const named = (await this.#projects.list(owner)).find(
       ({ name }) => name.toLowerCase() === item.name.trim().toLowerCase(),
     );
@@ -69,8 +71,13 @@ export class SettingsTaker {
     if (added === "name_taken" || added === "too_many")
       return { outcome: "skipped", reason: added };
     this.#projectNames.set(item.name, added.name);
+    return this.#giveFiles(item, id);
+  }
+
+  async #giveFiles(item: ImportedProject, id: string): Promise<Answer> {
+    const left = await this.#leftOut(item, id);
     await this.#markTaken("project", item.key);
-    return { outcome: "taken", ...(await this.#leftOut(item, id)) };
+    return { outcome: "taken", ...left };
   }
 
   /** Gives the project its texts. What it can't have is kept, and named. */

@@ -6,6 +6,8 @@ import { systemCode } from "../../../util/outcome.ts";
 
 const besides = ["-wal", "-journal"] as const;
 const maxTries = 5;
+/** In one step: SQLite begins again after each step between which somebody wrote, so that many would never end. */
+const allPages = 0x7fff_ffff;
 
 /**
  * Copies a database that another program may be writing, with what is only in its write-ahead log. Files that don't
@@ -33,7 +35,7 @@ export async function copyDatabase(file: string, to: string): Promise<void> {
 async function backUp(from: string, to: string, { readOnly }: { readonly readOnly: boolean }) {
   const database = new DatabaseSync(from, { readOnly });
   try {
-    await backup(database, to);
+    await backup(database, to, { rate: allPages });
   } finally {
     database.close();
   }
