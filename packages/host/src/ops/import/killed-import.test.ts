@@ -91,7 +91,7 @@ test("a project gets the files that an import had no time to give it, and is the
   onTestFinished(() => store.close());
   const taker = await openTaker(home, store);
   const take = () => importInto(taker, path, { source: "claude", where: "here" });
-  const failure = { status: "failed", code: "disk_full", message: "The disk is full." } as const;
+  const failure = { status: "failed", code: "store_full", message: "The disk is full." } as const;
   vi.spyOn(store, "putBlob").mockResolvedValueOnce(failure);
   await expect(take()).rejects.toThrow(failure.message);
   const outcomes = [];

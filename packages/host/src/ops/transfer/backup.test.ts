@@ -136,6 +136,8 @@ test("[safety] a backup has stored secrets without their key, which a restored h
   const { store } = await openStore(home);
   const stored = { key: "one-secret-key", baseUrl: "https://models.example/v1" };
   await (await openSecrets(keySettings(home), store, failTest)).secrets.put("openai", stored);
+  // Somebody has put a secret into the settings, which have no place for one.
+  writeFileSync(join(home, "config.json"), '{"token":"one-secret-key"}');
   const made = await makeBackup(home, store, new Date(0));
   const names = readdirSync(made?.folder ?? "", { recursive: true }).map(String);
   expect(names.filter((name) => /key|secret|token|password/.test(name))).toEqual([]);
