@@ -135,10 +135,10 @@ describe.each(storeKinds)("on %s", (kind) => {
 
     // The model, whose calls stay before it, is told that the files are not as it left them.
     const told = () =>
-      provider.requests.filter(({ body }) => JSON.stringify(body).includes("put back as before"));
+      provider.requests.filter(({ body }) => JSON.stringify(body).includes("files were restored"));
     expect(told()).toEqual([]);
     await client.sendMessage({ params, body: { clientId: "two", text: "And now?" } });
     await expect.poll(() => told().length).toBeGreaterThan(0);
-    expect(JSON.stringify(told()[0]?.body)).toContain("[host: 3 files were put back as before: ");
+    expect(JSON.stringify(told()[0]?.body)).toContain("[host: 3 files were restored: ");
   });
 });

@@ -37,7 +37,7 @@ export const elicitationStrings = {
   asItIs: "Send it as it is",
   opened: "I have opened it",
   lead: (server: string, tool: string) => `The MCP server **${server}** asks, for \`${tool}\`:`,
-  again: (problems: readonly string[]) => `That answer did not fit:  ${problems.join(" ")}`,
+  again: (problems: readonly string[]) => `That answer did not fit: ${problems.join(" ")}`,
   kept: (server: string) =>
     `The answer is sent to ${server} and kept in this conversation: never enter a password or a key.`,
   secretAsked: (titles: readonly string[]) =>
