@@ -332,5 +332,7 @@ test("[safety] a worktree is its owner's, and counts only as long as its reposit
     "not below a folder",
   );
   await writeWorktree(host.home, { ...record, owner: "somebody" as typeof record.owner });
-  await expect(host.workspaces.placeFor({ owner: host.owner, session })).rejects.toThrow("no longer exists");
+  await expect(host.workspaces.placeFor({ owner: host.owner, session })).rejects.toThrow(
+    "no longer exists",
+  );
 });

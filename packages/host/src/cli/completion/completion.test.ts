@@ -77,7 +77,7 @@ test("bash completes commands, subcommands, flags and their values", async () =>
   // A lone suggestion may be inserted into the line, so it must not contain a title.
   expect(alone).toEqual(["k3m9x2"]);
   expect(flags).toEqual(["--session", "--store"]);
-  expect(choices).toEqual(["md", "html", "json", "audit"]);
+  expect(choices).toEqual(["md", "html", "json", "audit", "jsonl"]);
   expect(setting).toEqual(["read-only"]);
   expect(settingNames).toContain("telegramToken");
   expect(none).toEqual([""]);
