@@ -1,7 +1,6 @@
 import { agentStrings } from "./agent.ts";
 import { agentsStrings } from "./agents.ts";
 import { commonStrings } from "./common.ts";
-import { importsStrings } from "./imports.ts";
 import { mcpStrings } from "./mcp.ts";
 import { memoryStrings } from "./memory.ts";
 import { schedulesStrings } from "./schedules.ts";
@@ -14,7 +13,7 @@ import { skillsStrings } from "./skills.ts";
 import { talkStrings } from "./talk.ts";
 import { usageStrings } from "./usage.ts";
 
-/** Every text of the page. A translation replaces the files imported here. */
+/** The texts of the page. A translation replaces the files imported here, and `imports.ts`, which is loaded when it is needed. */
 export const strings = {
   ...commonStrings,
   ...sessionsStrings,
@@ -30,5 +29,4 @@ export const strings = {
   ...schedulesStrings,
   ...hostSettingsStrings,
   ...usageStrings,
-  ...importsStrings,
 } as const;

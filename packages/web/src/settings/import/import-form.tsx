@@ -7,7 +7,7 @@ import {
 } from "@holdfast/protocol";
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import { problemText, useApp } from "../../app-context.ts";
-import { strings } from "../../strings/strings.ts";
+import { importsStrings } from "../../strings/imports.ts";
 import { Choice, TextField } from "../form-fields.tsx";
 import { uploadFile } from "./upload-file.ts";
 
@@ -38,7 +38,7 @@ export function ImportForm({ isBusy, onPreview }: ImportFormProps) {
   const [secrets, setSecrets] = useState(false);
   const [profile, setProfile] = useState("");
   const warning = useId();
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const { kinds, reads } = importSourceInfo[source];
   const choices = kinds.filter((kind) => kind !== "secrets");
   const hasSecrets = kinds.includes("secrets");
@@ -130,7 +130,7 @@ export function ImportForm({ isBusy, onPreview }: ImportFormProps) {
 }
 
 const sourceNames = Object.fromEntries(
-  importSources.map((name) => [name, strings.imports.sources[name] ?? name]),
+  importSources.map((name) => [name, importsStrings.imports.sources[name] ?? name]),
 ) as Readonly<Record<ImportSourceName, string>>;
 
 interface UploadFieldProps {
@@ -145,7 +145,7 @@ function UploadField({ isBusy, onUploaded }: UploadFieldProps) {
   const [sent, setSent] = useState<string | null>(null);
   const stop = useRef<AbortController | null>(null);
   const field = useId();
-  const t = strings.imports;
+  const t = importsStrings.imports;
   useEffect(() => () => stop.current?.abort(), []);
 
   async function send(file: File): Promise<void> {

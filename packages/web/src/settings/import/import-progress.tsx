@@ -1,6 +1,6 @@
 import type { ImportView } from "@holdfast/protocol";
 import { problemText, useApp } from "../../app-context.ts";
-import { strings } from "../../strings/strings.ts";
+import { importsStrings } from "../../strings/imports.ts";
 
 const sum = (counts: Readonly<Record<string, number>> = {}): number =>
   Object.values(counts).reduce((total, count) => total + count, 0);
@@ -8,7 +8,7 @@ const sum = (counts: Readonly<Record<string, number>> = {}): number =>
 /** How far a running import is. */
 export function ImportProgress({ view }: { readonly view: ImportView }) {
   const { client, toasts } = useApp();
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const sessions = sum(view.items["session"]);
   const messages = sum(view.before);
   const expected = view.expected ?? null;

@@ -1,7 +1,7 @@
 import { type ImportView, plural } from "@holdfast/protocol";
 import type { ReactNode } from "react";
 import { problemText, useApp } from "../../app-context.ts";
-import { strings } from "../../strings/strings.ts";
+import { importsStrings } from "../../strings/imports.ts";
 import { saveText } from "../../ui/copy-and-save.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { FactList } from "../settings-group.tsx";
@@ -17,7 +17,7 @@ interface ImportResultProps {
 export function ImportResult({ view, onConfirm }: ImportResultProps) {
   const { client, toasts } = useApp();
   const { id, dryRun, state, failure, report, path, source } = view;
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const facts = factsOf(view);
   const title = state === "failed" ? t.failed : dryRun ? t.previewed : t.done;
   async function download(): Promise<void> {
@@ -57,7 +57,7 @@ export function ImportResult({ view, onConfirm }: ImportResultProps) {
 }
 
 function Proof({ view: { dryRun, texts, differs } }: { readonly view: ImportView }) {
-  const t = strings.imports;
+  const t = importsStrings.imports;
   if (dryRun || texts === 0) return null;
   return (
     <output className="fsck">
@@ -68,7 +68,7 @@ function Proof({ view: { dryRun, texts, differs } }: { readonly view: ImportView
 }
 
 function factsOf({ items, before, findings }: ImportView): (readonly [string, ReactNode])[] {
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const said = (outcomes: Readonly<Record<string, number>>): string =>
     Object.entries(outcomes)
       .map(([outcome, count]) =>

@@ -1,7 +1,7 @@
 import type { ImportView } from "@holdfast/protocol";
 import { useEffect, useState } from "react";
 import { problemText, useApp } from "../../app-context.ts";
-import { strings } from "../../strings/strings.ts";
+import { importsStrings } from "../../strings/imports.ts";
 import { formatMoment, formatShortTime } from "../../ui/format-time.ts";
 import { SettingsGroup, useHostQuery } from "../settings-group.tsx";
 import { ImportForm, type ImportRequest } from "./import-form.tsx";
@@ -18,7 +18,7 @@ export function ImportSettings() {
   const [chosen, setChosen] = useState<string | null>(null);
   const [request, setRequest] = useState<ImportRequest | null>(null);
   const [isStarting, setStarting] = useState(false);
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const imports = query.kind === "loaded" ? query.value.imports : [];
   const [newest] = imports;
   const isRunning = newest?.state === "running";
@@ -87,7 +87,7 @@ interface EarlierProps {
 }
 
 function EarlierImports({ imports, shown, onShow }: EarlierProps) {
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const [now] = useState(Date.now);
   const others = imports.filter(({ id, state }) => id !== shown && state !== "running");
   if (others.length === 0) return <p className="quiet">{t.noEarlier}</p>;

@@ -2,7 +2,7 @@ import { type ImportItemFilter, type ImportItemView, sessionId } from "@holdfast
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { problemText, useApp } from "../../app-context.ts";
 import { linkProps } from "../../router/router.ts";
-import { strings } from "../../strings/strings.ts";
+import { importsStrings } from "../../strings/imports.ts";
 import { revealInvisible } from "../../ui/markdown/safe-text.ts";
 import { Choice, TextField } from "../form-fields.tsx";
 
@@ -28,7 +28,7 @@ export function ReportItems({ id, links }: ReportItemsProps) {
   const [listed, setListed] = useState<Listed | null>(null);
   /** An answer to an earlier question is stale. */
   const revision = useRef(0);
-  const t = strings.imports;
+  const t = importsStrings.imports;
 
   useEffect(() => {
     const mine = ++revision.current;
@@ -88,7 +88,7 @@ export function ReportItems({ id, links }: ReportItemsProps) {
 /** Names and paths are another program's: nothing in them is drawn but text. */
 function ReportItem({ item, links }: Pick<ReportItemsProps, "links"> & { item: ImportItemView }) {
   const { router } = useApp();
-  const t = strings.imports;
+  const t = importsStrings.imports;
   const { outcome, reason, path, differs = 0, remarks = [] } = item;
   const isLinked = item.item === "session" && links === "sessions";
   const session = isLinked ? sessionId.safeParse(item.session).data : undefined;
