@@ -17,6 +17,7 @@ export function findBwrap(): FoundAdapter {
         argv: [bwrap, ...bwrapArguments(plan), "--", ...innerArguments(prlimit, command, plan)],
         folder: "/",
         environment: command.environment,
+        endsWithParent: true,
       }),
     },
   };

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   closeSync,
@@ -23,6 +23,7 @@ import {
   openTestConfinement,
   runConfined,
 } from "../../test/support/open-confinement.ts";
+import { withParentCheck } from "./parent-check.ts";
 
 const hostScript = fileURLToPath(new URL("../../test/support/run-confined.ts", import.meta.url));
 
@@ -174,6 +175,30 @@ test("[safety] a command ends with a host that is killed", async () => {
   await host.kill();
   await expect.poll(() => isRunning(mark), { timeout: 20_000 }).toBe(false);
 }, 60_000);
+
+test("[safety] a command never begins if whoever starts it has ended before it could ask to end with it", async () => {
+  const { home, workspace } = createHomes();
+  const confined = await openTestConfinement({ home, mode: "required" }).confine(
+    { argv: ["touch", "begun"], folder: workspace, environment: { PATH: "/usr/bin:/bin" } },
+    { writable: [workspace], network: "none" },
+  );
+  if (!confined.ok) throw new Error(confined.message);
+  const { argv, environment, endsWithParent } = confined.command;
+  expect(endsWithParent).toBe(true);
+  const run = ([program, ...args]: readonly string[], env: NodeJS.ProcessEnv): number | null =>
+    spawnSync(program as string, args, { cwd: "/", env, stdio: "ignore" }).status;
+  const { pid: ended } = spawnSync("true");
+
+  // Where one process makes the namespaces, the one below it must not outlive it either.
+  const maker = argv.findIndex((word) => word.endsWith("/unshare"));
+  const lateStarts = [withParentCheck(argv, ended), ...(maker < 0 ? [] : [argv.slice(maker)])];
+  const late = { ...environment, HOLDFAST_PARENT: `${ended}` };
+  expect(lateStarts.map((start) => run(start, late))).toEqual(lateStarts.map(() => 125));
+  expect(readdirSync(workspace)).toEqual([]);
+
+  expect(run(withParentCheck(argv, process.pid), environment)).toBe(0);
+  expect(readdirSync(workspace)).toEqual(["begun"]);
+});
 
 test("[safety] where a sandbox is required and none works, nothing runs", async () => {
   const { workspace, personHome } = createHomes();

@@ -2,6 +2,7 @@ import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_p
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 
+import { withParentCheck } from "./parent-check.ts";
 import type { PlainCommand } from "./sandbox.ts";
 
 /**
@@ -10,6 +11,10 @@ import type { PlainCommand } from "./sandbox.ts";
  */
 function options({ folder, environment }: PlainCommand) {
   return { cwd: folder, env: environment, detached: true, shell: false } as const;
+}
+
+function programOf({ argv, endsWithParent }: PlainCommand): PlainCommand["argv"] {
+  return endsWithParent === true ? withParentCheck(argv, process.pid) : argv;
 }
 
 const closeOnExec = 0o2000000;
@@ -58,7 +63,7 @@ function withoutInherited<T extends readonly unknown[]>(streams: T): T {
 export function launchCommand(
   command: PlainCommand,
 ): ChildProcessByStdio<null, Readable, Readable> {
-  const [program, ...args] = command.argv;
+  const [program, ...args] = programOf(command);
   const stdio = withoutInherited<["ignore", "pipe", "pipe"]>(["ignore", "pipe", "pipe"]);
   return spawn(program, args, { ...options(command), stdio });
 }
@@ -67,7 +72,7 @@ export function launchCommand(
 export function launchServer(
   command: PlainCommand,
 ): ChildProcessByStdio<Writable, Readable, Readable> {
-  const [program, ...args] = command.argv;
+  const [program, ...args] = programOf(command);
   const stdio = withoutInherited<["pipe", "pipe", "pipe"]>(["pipe", "pipe", "pipe"]);
   return spawn(program, args, { ...options(command), stdio });
 }

@@ -25,6 +25,10 @@ type Tools = Readonly<Record<(typeof toolNames)[number] | "network", string>>;
  */
 const script = (tools: Tools): string => `
 set -e
+# Whoever made the namespaces may have ended before this process asked to end with it.
+read -r pid name state parent rest < /proc/self/stat || parent=
+[ "$parent" = "$HOLDFAST_PARENT" ] || exit 125
+unset HOLDFAST_PARENT
 fail() { echo "The sandbox could not be set up." >&2; exit 125; }
 trap '[ $? = 0 ] || fail' EXIT
 base=$1 table=$2 links=$3 files=$4 processes=$5 user=$6 group=$7
@@ -80,10 +84,10 @@ export function findNamespaces({ base }: NamespaceSettings): FoundAdapter {
       confine(command, plan) {
         const isShared = plan.network === "host";
         const argv: readonly [string, ...string[]] = [
-          // Ends with its parent, the host or the minder; what it starts ends with it.
-          tools.setpriv,
-          "--pdeathsig",
-          "KILL",
+          "/bin/sh",
+          "-c",
+          namedParent,
+          "sh",
           tools.unshare,
           ...namespaceFlags,
           ...(isShared ? [] : ["--net"]),
@@ -101,12 +105,15 @@ export function findNamespaces({ base }: NamespaceSettings): FoundAdapter {
           `${gid}`,
           ...innerArguments(tools.prlimit, command, plan),
         ];
-        return { argv, folder: "/", environment: command.environment };
+        return { argv, folder: "/", environment: command.environment, endsWithParent: true };
       },
     },
   };
 }
 
+/** The pid as /proc has it, which is how the process inside sees its parent. */
+const namedParent =
+  'read -r HOLDFAST_PARENT rest < /proc/self/stat; export HOLDFAST_PARENT; exec "$@"';
 const namespaceFlags =
   "--user --map-root-user --mount --pid --ipc --uts --fork --kill-child=KILL".split(" ");
 const smallestPidMax = 400;

@@ -21,6 +21,8 @@ export interface PlainCommand {
   readonly argv: readonly [string, ...string[]];
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** It is killed when the process that starts it ends, however that ends. */
+  readonly endsWithParent?: true | undefined;
 }
 
 export type SandboxKind = "bwrap" | "namespaces" | "sandbox-exec" | "none";

@@ -12,6 +12,7 @@ export const processSpec = z.object({
   argv: z.tuple([z.string()], z.string()),
   folder: z.string(),
   environment: z.record(z.string(), z.string()),
+  endsWithParent: z.literal(true).optional(),
   timeLimitMs: z.number(),
   /** What a confined command may reach. */
   network: networkGrant.optional(),
