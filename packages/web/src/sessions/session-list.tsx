@@ -91,6 +91,8 @@ function useQuietReports(sessions: readonly SessionView[] | null): void {
     asked.current = newest;
     void client.listSchedules().then((listed) => {
       if (listed.ok) readMarks.learn(listed.value.schedules);
+      // Asked again when the list changes, as it does when the connection is back.
+      else if (asked.current === newest) asked.current = 0;
       return undefined;
     });
   }, [client, readMarks, sessions]);

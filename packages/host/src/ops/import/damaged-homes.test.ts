@@ -13,8 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
-import { runFsck } from "@holdfast/engine";
-import { blobId } from "@holdfast/protocol";
+import { createLog, type Reads, runFsck } from "@holdfast/engine";
+import { blobId, ids, type LaneKey, newEvent } from "@holdfast/protocol";
 import { startProcess } from "@holdfast/testing/process/start-process";
 import { createReferenceStore } from "@holdfast/testing/reference-store/store";
 import { expect, onTestFinished, test } from "vitest";
@@ -217,6 +217,35 @@ test("a home that is written to during its import is taken whole by the next one
   expect(said).toHaveLength(Number(count?.["count"]));
   const again = await importInto(taker, root);
   expect(Object.keys(again.totals.items["session"] ?? {})).toEqual(["known"]);
+});
+
+test("a chat whose session goes to the trash before it is bound is reported, and not bound", async () => {
+  const path = join(makeFolder(), "hermes");
+  writeHermesHome(path, "full");
+  const store = createReferenceStore();
+  const taker = await openTaker(makeFolder(), store);
+  const lanes: LaneKey[] = [];
+  const reads: Reads = {
+    ...store.reads,
+    async lane(owner, lane) {
+      lanes.push(lane);
+      const { sessions } = await store.reads.sessions(owner, { limit: 100 });
+      for (const { id: session } of sessions)
+        await taker.log.commit({
+          owner,
+          session,
+          events: [newEvent(ids.make("event"), "session.trashed", {})],
+        });
+      return store.reads.lane(owner, lane);
+    },
+  };
+  const log = createLog({ ...store, reads });
+  const { items, failure } = await importInto({ ...taker, log }, path);
+  expect(failure).toBeNull();
+  const said = items.flatMap(({ remarks = [] }) => remarks).filter(({ code }) => code === "chat");
+  expect(said).toEqual([expect.objectContaining({ outcome: "skipped" })]);
+  expect(said[0]?.text).toContain("stays as it is");
+  expect(await store.reads.lane(taker.owner, lanes[0] as LaneKey)).toBeNull();
 });
 
 test("a folder that is no home, and one that is away, are refused or empty, and nothing is stored", async () => {

@@ -227,6 +227,8 @@ export class ItemTaker {
     const events = [newEvent(id, "lane.bound", { lane })];
     const result = await log.commit({ owner, session, events, touch: "quiet" });
     if (result.status === "failed") throw new StoreFailure(result.code, result.message);
+    if (result.status === "refused")
+      return [{ ...about, outcome: "skipped", text: `${place} stays as it is: ${result.message}` }];
     return [{ ...about, outcome: "note", text }];
   }
 }
