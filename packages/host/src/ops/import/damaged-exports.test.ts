@@ -266,6 +266,11 @@ test("[safety] archives that are bombs, damaged or lead out of themselves are re
   bytes.writeUInt8(bytes.readUInt8(100) ^ 0xff, 100);
   const damaged = await take("chatgpt", place("damaged.zip", bytes));
   expect(JSON.stringify([damaged.failure, damaged.items])).toMatch(/damaged|read/);
+  // It unpacks, to something else than was packed.
+  const other = zipOf(content);
+  other.writeUInt32LE(1, other.indexOf("PK\u0001\u0002") + 16);
+  const otherwise = await take("chatgpt", place("other.zip", other));
+  expect(JSON.stringify([otherwise.failure, otherwise.items])).toContain("The archive is damaged");
   const root = makeFolder();
   symlinkSync(
     place("conversations.json", content["conversations.json"]),
