@@ -192,9 +192,12 @@ export async function openApp(
     ...webSearch.keys(),
     ...mcp.secrets(),
     ...signIns.secrets(),
-    ...[config.telegramToken, config.notifySecret, config.secretsKey].flatMap(
-      ({ value }) => value ?? [],
-    ),
+    ...[
+      config.telegramToken,
+      config.notifySecret,
+      config.secretsKey,
+      config.objectStorageSecretKey,
+    ].flatMap(({ value }) => value ?? []),
     ...webhooks.secrets(),
   ]);
   const authentication = await openAuthentication({ home, token, store, encrypted });

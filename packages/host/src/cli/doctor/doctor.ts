@@ -13,6 +13,7 @@ import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
 import { checkBackups } from "./backups.ts";
 import { checkHome } from "./home.ts";
 import { checkHost, checkPostgres } from "./host.ts";
+import { checkObjectStorage } from "./object-storage.ts";
 import { checkSavedFiles } from "./saved-files.ts";
 import { checkSecrets } from "./secrets.ts";
 import { checkEscapes, checkSandbox } from "./sandbox.ts";
@@ -90,6 +91,7 @@ async function runChecks(given: Arguments, terminal: Terminal): Promise<DoctorFi
     ...(await checkSandbox(config.value)),
     await checkPort(host.value, port.value, await findRunningHost(home.value)),
     ...(await checkPostgres(config.value)),
+    ...(await checkObjectStorage(config.value)),
     ...(await checkRunningHost(given, terminal)),
   ];
 }

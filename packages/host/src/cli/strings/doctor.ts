@@ -42,6 +42,7 @@ export const doctorStrings = {
     model: "Model",
     node: "Node",
     notTried: "not tried",
+    objectStorage: "Objects",
     openFiles: "Open files",
     port: "Port",
     postgres: "PostgreSQL",
@@ -134,6 +135,10 @@ export const doctorStrings = {
         other: `# files of unsaved output in ${folder}`,
       }),
     spillsMend: "Start a host on this home; it imports them. Do not delete them.",
+  },
+  objectStorage: {
+    configMend: "Set all of it, or none.",
+    ok: (location: string) => `${location}: one object written, read, listed and deleted`,
   },
   postgres: {
     ok: (version: string) => `${version}, reachable`,

@@ -5,6 +5,7 @@ import { type McpServers, mcpServers } from "./mcp-servers.ts";
 import { modelSettings } from "./model-settings.ts";
 import { notifySettings, telegramSettings, webhookSettings } from "./messaging-settings.ts";
 import { operationSettings } from "./operation-settings.ts";
+import { storageSettings } from "./storage-settings.ts";
 import { toolSettings } from "./tool-settings.ts";
 import { listOf, type Setting, setting, wholeNumber } from "./setting.ts";
 
@@ -124,6 +125,7 @@ export const settings = {
     // A database URL may contain a password.
     traits: ["secret"],
   }),
+  ...storageSettings,
   ...modelSettings,
   memory: setting({
     about: "what remembers completed turns",

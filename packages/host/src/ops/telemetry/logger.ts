@@ -144,11 +144,13 @@ export function reportOnly(report: (bug: Error) => void): Logger {
 
 /** The log of a host process, on stderr. */
 export function createHostLogger(
-  { logLevel, logFormat, token, store }: Config,
+  { logLevel, logFormat, token, store, objectStorageSecretKey }: Config,
   write: (line: string) => void,
 ): Logger {
   const password = URL.parse(store.value ?? "")?.password;
-  const secrets = [token.value, password].flatMap((secret) => secret ?? []);
+  const secrets = [token.value, password, objectStorageSecretKey.value].flatMap(
+    (secret) => secret ?? [],
+  );
   const pretty = process.stderr.isTTY ? "pretty" : "json";
   return createLogger({
     level: logLevel.value,
