@@ -5,8 +5,16 @@ export type Row = Record<string, unknown>;
 
 /** Anything that can run a statement: a pooled connection or the writer's. */
 export interface Connection {
-  query(config: { name?: string; text: string; values?: unknown[] }): Promise<QueryResult>;
+  query(config: {
+    name?: string;
+    text: string;
+    values?: unknown[];
+    query_timeout?: number;
+  }): Promise<QueryResult>;
 }
+
+/** For statements that read whole tables. */
+export const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
 
 export interface QueryResult {
   readonly command: string;

@@ -36,7 +36,7 @@ export function createStore(settings: Settings): PostgresStore {
   const indexer = new Indexer(pool, settings);
   const writer = new Writer(settings, ({ sessions, searchable }) => {
     notifier.notify(sessions);
-    indexer.schedule(searchable);
+    if (searchable) indexer.schedule();
   });
 
   const leaseConnection = new LeaseConnection(settings);
@@ -68,7 +68,11 @@ export function createStore(settings: Settings): PostgresStore {
     commit: (commit) => writer.submit(commitJob(commit), commit.pace ?? "now"),
     putBlob: (owner, bytes, mediaType) =>
       writer.submit(blobJob({ owner, id: tables.blobIdOf(bytes), bytes, mediaType })),
-    purge: (owner, session) => writer.submit(purgeJob(owner, session)),
+    async purge(owner, session) {
+      const result = await writer.submit(purgeJob(owner, session));
+      if (result.status === "purged") indexer.schedule();
+      return result;
+    },
     prune: (limit) => writer.submit(pruneJob(limit)),
     watch: (session, pace, wake) => notifier.watch(session, pace, wake),
     signalWork: (item) => hints.work(item),

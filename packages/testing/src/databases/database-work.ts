@@ -171,6 +171,7 @@ const countedTables = ["sessions", "events"];
 const ignoredTables: ReadonlySet<string> = new Set([
   "holdfast_migrations",
   "heads",
+  "search_queue",
   "search_state",
   "search_texts",
 ]);

@@ -7,13 +7,12 @@ import {
   type Row,
   type Connection,
   execute,
+  noQueryTimeout,
   type Statement,
   type SqlValue,
 } from "../connection.ts";
 import { retryDelayMs, storeFailureOf, classifyError } from "../errors.ts";
 import type { Settings } from "../settings.ts";
-
-const noQueryTimeout = { query_timeout: 24 * 60 * 60 * 1000 };
 
 /** Connections for reads. A read leaves nothing half done, so one that loses its connection is simply repeated. */
 export class ReaderPool {

@@ -16,7 +16,9 @@ import type { ReaderPool } from "../read/reader-pool.ts";
 import { decodeEventRow } from "../events.ts";
 import { columnsOf } from "../rows.ts";
 import { HiddenVersions } from "./hidden-versions.ts";
-import { searchableTextOf, type Indexer } from "./indexer.ts";
+import { searchableTextOf } from "./index-sessions.ts";
+import type { Indexer } from "./indexer.ts";
+import { queueAll } from "./queue.ts";
 import { SchemaDamaged } from "../errors.ts";
 
 /** The most candidates that one search reads; its cursor continues from there. */
@@ -184,8 +186,7 @@ function tokenQuery(terms: readonly Term[]): string {
   return [...tokens].map((token) => `'${token.replaceAll(/['\\]/g, "$&$&")}'`).join(" & ");
 }
 
-export { Indexer } from "./indexer.ts";
-
+// The queue is no part of the index: writes need it.
 const searchMigration = new URL("../migrations/0003-search.sql", import.meta.url);
 
 export function createSearch(pool: ReaderPool, indexer: Indexer): Search {
@@ -196,9 +197,10 @@ export function createSearch(pool: ReaderPool, indexer: Indexer): Search {
       pool.transaction(async (connection) => {
         await connection.query({ text: "DROP TABLE IF EXISTS search_texts, search_state" });
         await connection.query({ text: sql });
+        await queueAll(connection);
       }),
     );
-    await indexer.sweep();
+    await indexer.catchUp();
   };
   let rebuilding: Promise<void> | undefined;
   const rebuild = (): Promise<void> =>
@@ -206,10 +208,10 @@ export function createSearch(pool: ReaderPool, indexer: Indexer): Search {
 
   return {
     async search(owner, query) {
-      indexer.sweepIfDue();
+      indexer.catchUpIfDue();
       try {
         const page = await findHits(pool, owner, query);
-        return { status: "ok", ...page, ...(indexer.isSweeping && { indexing: true }) };
+        return { status: "ok", ...page, ...(indexer.isCatchingUp && { indexing: true }) };
       } catch (error) {
         if (!(error instanceof StoreFailure) || error.code === "store_closed") throw error;
         // Rebuild an unreadable index while everything else continues.
@@ -217,7 +219,7 @@ export function createSearch(pool: ReaderPool, indexer: Indexer): Search {
         return { status: "unavailable", message: error.message };
       }
     },
-    settled: () => indexer.sweep(),
+    settled: () => indexer.catchUp(),
     rebuild,
   };
 }

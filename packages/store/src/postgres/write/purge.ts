@@ -26,11 +26,12 @@ export function purgeJob(owner: OwnerId, id: SessionId): PendingJob<PurgeResult>
   });
 }
 
-// Also locks the logs that it reads, so that their purges come either before or after this one.
+// Also locks the logs that it reads, so that their purges come either before or after this one. An array, because an
+// OR with a subquery reads every head.
 const lockLogs = statement(
   "lock_logs",
   `SELECT session_id FROM heads
-    WHERE session_id = $1 OR session_id IN (SELECT log_id FROM branches WHERE session_id = $1)
+    WHERE session_id = ANY(ARRAY(SELECT $1 UNION ALL SELECT log_id FROM branches WHERE session_id = $1))
     ORDER BY session_id FOR UPDATE`,
 );
 const trashed = statement(

@@ -66,7 +66,7 @@ export class Changes {
   readonly released = new Map<string, { session_id: string; kind: string }>();
   readonly fences = new Map<string, { session_id: string; kind: string; fence: number }>();
   readonly blobs: NewBlob[] = [];
-  readonly searchable = new Set<SessionId>();
+  searchable = false;
 
   get isEmpty(): boolean {
     return (
@@ -107,8 +107,7 @@ export class Changes {
       this.branches.push({ log_id: sessionId, session_id: id, upto: seq });
     }
     const titleChanged = previous?.title !== session.title;
-    if (titleChanged || plan.log.some((event) => roleOf(event) === "entry"))
-      this.searchable.add(id);
+    if (titleChanged || plan.log.some((event) => roleOf(event) === "entry")) this.searchable = true;
   }
 
   #addListRow(session: SessionRow, previous: SessionRow | null): void {

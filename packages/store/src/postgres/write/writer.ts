@@ -31,8 +31,8 @@ export type TransactionResult =
 /** What a commit changed. */
 export interface CommitNotice {
   readonly sessions: readonly SessionId[];
-  /** Those with new entries or titles. */
-  readonly searchable: readonly SessionId[];
+  /** Whether any has new entries or another title. */
+  readonly searchable: boolean;
 }
 
 /** Runs jobs in one transaction with three round trips, however many jobs there are: load, write, commit. */
@@ -75,7 +75,7 @@ async function runJobs(
       connection.query(readClock),
     ]);
     await first.plan.work(connection, nowOf(clock) + clockOffset);
-    return { sessions: [], searchable: [] };
+    return { sessions: [], searchable: false };
   }
   const shared = jobs.flatMap(({ plan }) => (plan.kind === "shared" ? [plan] : []));
   const needs = shared.map((plan) => plan.needs);
@@ -83,7 +83,7 @@ async function runJobs(
   for (const plan of shared) plan.decide(copy);
   if (copy.changes.isEmpty) return null;
   await writeChanges(connection, copy.changes, copy.now);
-  return { sessions: copy.changes.changedSessions, searchable: [...copy.changes.searchable] };
+  return { sessions: copy.changes.changedSessions, searchable: copy.changes.searchable };
 }
 
 export const readClock = statement(
