@@ -3,11 +3,15 @@ import type { Failed, Store } from "@holdfast/engine";
 
 import { chooseToken } from "./server/auth/token.ts";
 import { type Config, isPostgres } from "./ops/config/settings.ts";
+import { openObjectStorage } from "./object-storage/open-object-storage.ts";
+import type { ObjectStorage } from "./object-storage/object-storage.ts";
 import { prepareHome } from "./ops/config/home.ts";
 import { done, failed, type Outcome } from "./util/outcome.ts";
 
 export interface OpenedStore {
   readonly store: Store;
+  /** Object storage, if it is configured. */
+  readonly objects?: ObjectStorage;
   /** Registers a listener for every write that fails from then on, whoever made it. */
   readonly onWriteFailed: (listener: (failure: Failed) => void) => void;
 }
@@ -53,12 +57,38 @@ export async function openStore(
     const store = isPostgres(place)
       ? await openPostgres(place, onWriteFailed)
       : await openSqlite(place, { report, onUnderWay, onWriteFailed });
-    return done({ store, onWriteFailed: (listener) => void listeners.add(listener) });
+    const placed = await placeBlobs(store, config, report);
+    if (!placed.ok) {
+      await store.close();
+      return placed;
+    }
+    return done({ ...placed.value, onWriteFailed: (listener) => void listeners.add(listener) });
   } catch (error) {
     // A store explains in its own message why it cannot be opened; any other error is a bug.
     if (!(error instanceof Error) || error.name !== "OpenFailure") throw error;
     return failed("store.unusable", error.message);
   }
+}
+
+/** Adds object storage, if it is configured. */
+async function placeBlobs(
+  store: Store,
+  config: Config,
+  report: (bug: Error) => void,
+): Promise<Outcome<Pick<OpenedStore, "store" | "objects">>> {
+  const objects = await openObjectStorage(config);
+  if (!objects.ok) return objects;
+  const storage = objects.value;
+  const wantsObjects = config.blobStorage.value === "objects";
+  if (storage === undefined) {
+    if (!wantsObjects) return done({ store });
+    const message =
+      "HOLDFAST_BLOB_STORAGE is objects, and no server is named: set HOLDFAST_OBJECT_STORAGE_URL.";
+    return failed("config.invalid", message);
+  }
+  const { withBlobObjects } = await import("./object-storage/blob-store.ts");
+  const place = wantsObjects ? "objects" : "rows";
+  return done({ store: withBlobObjects(store, { storage, place, report }), objects: storage });
 }
 
 async function openPostgres(url: string, onWriteFailed: (failure: Failed) => void): Promise<Store> {

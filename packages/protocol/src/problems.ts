@@ -120,6 +120,11 @@ export const problemKinds = {
   },
   ...gatewayProblems,
   ...rightsProblems,
+  blob_unreadable: {
+    status: 502,
+    title: "The bytes of this blob are lost or damaged where they are kept.",
+    next: "Ask the operator to run holdfast fsck, and to restore the object from the bucket's backup.",
+  },
   blob_not_found: { status: 404, title: "There is no such blob.", next: "Upload it again." },
   ...accessProblems,
   mcp_server_not_found: {

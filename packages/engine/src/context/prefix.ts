@@ -10,7 +10,7 @@ import {
   type StoredEvent,
 } from "@holdfast/protocol";
 import type { Failed } from "../ports/commit.ts";
-import type { Store } from "../ports/store.ts";
+import { readableBlob, type Store } from "../ports/store.ts";
 import type { FrameBytes, Block } from "./build-context.ts";
 import type { ContextEntries } from "./session-context.ts";
 
@@ -91,7 +91,10 @@ export async function readFrame(
   owner: OwnerId,
   { system, tools }: ContextFrame,
 ): Promise<FrameBytes | null> {
-  const [text, specs] = await Promise.all([reads.blob(owner, system), reads.blob(owner, tools)]);
+  const [text, specs] = await Promise.all([
+    readableBlob(reads, owner, system),
+    readableBlob(reads, owner, tools),
+  ]);
   if (text === null || specs === null) return null;
   const stored = toolsIn(decode(specs.bytes));
   return stored && { system: decode(text.bytes), tools: stored };

@@ -1,6 +1,6 @@
 import { type BlobId, decodeEvent, type OwnerId, type SessionId, fence } from "@holdfast/protocol";
 import { blobsIn } from "../log/fold-rows.ts";
-import type { Audit } from "../ports/audit.ts";
+import type { Audit, RawBlob } from "../ports/audit.ts";
 import type { FsckMode, SessionReport } from "./check-session.ts";
 import type { Finding, Repair } from "./findings.ts";
 import type { LaneRow, LeaseRow } from "../ports/rows.ts";
@@ -13,10 +13,26 @@ interface References {
   found: boolean;
 }
 
+function damageOf({ object, problem }: Pick<RawBlob, "object" | "problem">) {
+  if (problem === undefined) {
+    const message = "The bytes do not have the hash that is their name.";
+    return { code: "blob_damaged", message } as const;
+  }
+  const message =
+    object === null
+      ? "The bytes are not in the row, and no object is recorded."
+      : problem === "object_missing"
+        ? `There is no object ${object} in object storage. Restore it from the bucket's versions or backup.`
+        : `The object ${object} has other bytes. Restore it from the bucket's versions or backup.`;
+  return { code: problem, message } as const;
+}
+
 /** Recounts how many events reference each blob. */
 export class BlobAccounts {
   readonly #owners = new Map<OwnerId, Map<BlobId, References>>();
   seen = 0;
+  /** Why objects could not be checked. */
+  unchecked: string | undefined;
 
   add(owner: OwnerId, session: SessionId, blobs: ReadonlyMap<BlobId, number>): void {
     const known = this.#owners.get(owner) ?? new Map<BlobId, References>();
@@ -46,15 +62,14 @@ export class BlobAccounts {
   async *check(audit: Audit): AsyncIterable<Finding> {
     const table = "blobs";
     this.seen = 0;
-    for await (const { owner, id, refs, intact } of audit.blobs()) {
+    this.unchecked = undefined;
+    for await (const { owner, id, refs, intact, ...rest } of audit.blobs()) {
       this.seen += 1;
       const key = `${owner} ${id}`;
       const references = this.#owners.get(owner)?.get(id);
       if (references !== undefined) references.found = true;
-      if (!intact) {
-        const message = "The bytes do not have the hash that is their name.";
-        yield { code: "blob_damaged", table, key, message };
-      }
+      if (rest.unchecked !== undefined) this.unchecked = rest.unchecked;
+      if (!intact) yield { table, key, ...damageOf(rest) };
       const count = references?.count ?? 0;
       if (count !== refs) {
         const message = `${refs} references are counted, and ${count} events name it.`;

@@ -30,6 +30,9 @@ export type FindingCode =
   | "lane_differs"
   | "blob_missing"
   | "blob_damaged"
+  /** The object that has a blob's bytes is not in object storage, or has other bytes. */
+  | "object_missing"
+  | "object_damaged"
   | "blob_refs_differ"
   | "lease_unsound"
   | "row_orphaned"

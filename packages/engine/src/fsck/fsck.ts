@@ -148,6 +148,8 @@ class FsckRun {
     if (isKnown) yield* this.#lanes.check(this.#audit, this.#mode);
     else this.#unproven.push("lanes", "blob references");
     yield* checkBlobs(this.#audit, this.#blobs, isKnown ? this.#mode : "bytes");
+    const { unchecked } = this.#blobs;
+    if (unchecked !== undefined) this.#unproven.push(`blobs in object storage (${unchecked})`);
   }
 
   async #hasMoved(): Promise<boolean> {

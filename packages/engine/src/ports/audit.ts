@@ -38,6 +38,12 @@ export type LinkState = "linked" | "broken" | "unlinked" | "before chain";
 export interface RawBlob extends BlobRow {
   /** Whether the bytes still match the hash that is their id. */
   readonly intact: boolean;
+  /** The bytes are in this object. `null`: they are not in the row, and no object is recorded. */
+  readonly object?: string | null;
+  /** Why its bytes are not intact. */
+  readonly problem?: "object_missing" | "object_damaged";
+  /** Why the object could not be checked now, which says nothing about it. */
+  readonly unchecked?: string;
 }
 
 /** Rows that reference a missing session. */

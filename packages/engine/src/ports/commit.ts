@@ -123,6 +123,8 @@ export type FailureCode =
   | "store_full"
   | "store_unavailable"
   | "store_unknown"
-  | "store_closed";
+  | "store_closed"
+  /** A blob whose bytes are lost or damaged where they are kept. */
+  | "blob_unreadable";
 
 export type CommitResult = Committed | Refused | Failed;

@@ -1,5 +1,6 @@
 export * from "./agent.ts";
 export * from "./audit.ts";
+export * from "./blob-objects.ts";
 export * from "./clock.ts";
 export * from "./commit.ts";
 export * from "./spill.ts";

@@ -259,6 +259,7 @@ export interface Reads {
    * Reads only what was used in that time.
    */
   usageGroups(owner: OwnerId, query: UsageGroupQuery): Promise<readonly UsageGroup[]>;
+  /** Rejects with `blob_unreadable` if the bytes are lost or damaged where they are kept; `readableBlob` does not. */
   blob(owner: OwnerId, id: BlobId): Promise<Blob | null>;
   approval(owner: OwnerId, id: ApprovalId): Promise<ApprovalRow | null>;
   /** Open ones, oldest first. */

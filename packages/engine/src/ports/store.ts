@@ -1,9 +1,10 @@
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 
 import type { Audit } from "./audit.ts";
+import type { BlobObjects } from "./blob-objects.ts";
 import type { Commit, CommitResult, Failed, FailureCode } from "./commit.ts";
 import type { Leases, ProcessIdentity } from "./lease.ts";
-import type { Reads } from "./reads.ts";
+import type { Blob, Reads } from "./reads.ts";
 import type { Register, Requests } from "./register.ts";
 import type { Search } from "./search.ts";
 import type { Work, WorkItem } from "./work.ts";
@@ -39,6 +40,8 @@ export interface Store {
   readonly register: Register;
   readonly search: Search;
   readonly audit: Audit;
+  /** Absent: all blobs are in the store. */
+  readonly blobObjects?: BlobObjects;
   /** Without it, others take over the work of a dead process only when its leases expire. */
   readonly identity?: ProcessIdentity;
 
@@ -108,6 +111,20 @@ export class StoreFailure extends Error {
     super(message);
     this.name = "StoreFailure";
     this.code = code;
+  }
+}
+
+/** `null` also if the bytes are lost or damaged: for readers that go on without them. */
+export async function readableBlob(
+  reads: Pick<Reads, "blob">,
+  owner: OwnerId,
+  id: BlobId,
+): Promise<Blob | null> {
+  try {
+    return await reads.blob(owner, id);
+  } catch (error) {
+    if (error instanceof StoreFailure && error.code === "blob_unreadable") return null;
+    throw error;
   }
 }
 

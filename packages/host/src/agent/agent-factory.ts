@@ -2,6 +2,7 @@ import {
   type AgentFactory,
   type AgentRequest,
   type AgentSession,
+  readableBlob,
   shortHash,
   type Store,
   type Tool,
@@ -117,7 +118,7 @@ async function readAttachment(
   blobId: BlobId,
   maxBytes: number,
 ): Promise<Uint8Array | null> {
-  const blob = await reads.blob(owner, blobId);
+  const blob = await readableBlob(reads, owner, blobId);
   return blob === null || blob.bytes.byteLength > maxBytes ? null : blob.bytes;
 }
 

@@ -1,4 +1,4 @@
-import { systemClock } from "@holdfast/engine";
+import { readableBlob, systemClock } from "@holdfast/engine";
 import { blobId, ids, ownerId } from "@holdfast/protocol";
 import { createLiveness, currentHolder } from "@holdfast/store/identity";
 
@@ -96,7 +96,7 @@ async function openWebhookGateway(
   const { reads } = log.store;
   async function readBlob(id: string): Promise<Uint8Array | null> {
     const parsed = blobId.safeParse(id);
-    return parsed.success ? ((await reads.blob(owner, parsed.data))?.bytes ?? null) : null;
+    return parsed.success ? ((await readableBlob(reads, owner, parsed.data))?.bytes ?? null) : null;
   }
   return openGateway({
     log,

@@ -74,13 +74,17 @@ export const storageFailureCodes = [
 
 export type StorageFailureCode = (typeof storageFailureCodes)[number];
 
+export function textOfFailure({ code, message, advice }: StorageFailure): string {
+  return `${message} ${advice} [${code}]`;
+}
+
 /** Ends a stream of `get`; everywhere else failures are values. */
 export class ObjectStorageError extends Error {
   override readonly name = "ObjectStorageError";
   readonly failure: StorageFailure;
 
   constructor(failure: StorageFailure) {
-    super(`${failure.message} ${failure.advice}`);
+    super(textOfFailure(failure));
     this.failure = failure;
   }
 }

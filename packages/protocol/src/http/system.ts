@@ -66,7 +66,7 @@ export const systemRoutes = {
     }),
     linked: true,
     answer: { media: "bytes", status: 200 },
-    problems: ["blob_not_found"],
+    problems: ["blob_not_found", "blob_unreadable"],
     repeat: "safe",
   }),
   search: defineRoute({

@@ -18,6 +18,7 @@ import { releaseJob, blobJob, commitJob } from "./write/jobs.ts";
 import { acquireLease, LeaseConnection } from "./write/leases.ts";
 import { pruneJob } from "./write/prune.ts";
 import { purgeJob } from "./write/purge.ts";
+import { createBlobObjects } from "./write/blob-objects.ts";
 import { readClock, Writer } from "./write/writer.ts";
 import { replaceBlobRefsJob, replaceDerivedJob } from "./write/repair.ts";
 import { createWork } from "./read/work.ts";
@@ -61,6 +62,7 @@ export function createStore(settings: Settings): PostgresStore {
       replaceDerived: (derived) => writer.submit(replaceDerivedJob(derived)),
       replaceBlobRefs: (refs, owner) => writer.submit(replaceBlobRefsJob(refs, owner)),
     },
+    blobObjects: createBlobObjects(writer, pool),
     work: createWork(pool, now),
     requests: createRequests(writer, pool, now),
     register: createRegister(writer, pool, (key) => hints.registerChanged(key)),

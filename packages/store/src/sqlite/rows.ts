@@ -55,6 +55,10 @@ export function bytes(row: Row, column: string | number): Uint8Array<ArrayBuffer
   return value;
 }
 
+export function bytesOrNull(row: Row, column: string | number): Uint8Array<ArrayBuffer> | null {
+  return cellOf(row, column) === null ? null : bytes(row, column);
+}
+
 function cellReader(column: FieldColumn): (cell: unknown) => unknown {
   const { name, kind, isNullable, options, decode } = column;
   const fail = (cell: unknown): never => {

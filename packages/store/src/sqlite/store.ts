@@ -5,6 +5,7 @@ import { Worker } from "node:worker_threads";
 import {
   answerRetentionMs,
   type Audit,
+  type BlobObjects,
   type Commit,
   type CommitResult,
   type Failed,
@@ -93,6 +94,7 @@ export class SqliteStore implements Store {
   readonly requests: Requests;
   readonly register: Register;
   readonly audit: Audit;
+  readonly blobObjects: BlobObjects;
   readonly search: Search;
   readonly #options: SqliteOptions;
   readonly #threads: StoreThreads;
@@ -160,6 +162,17 @@ export class SqliteStore implements Store {
       query: (name, args) => this.#queryInThread(name, args),
       write: (name, request) => this.#write(name, request),
     });
+    this.blobObjects = {
+      read: (...args) => this.#queryInThread("blob", args),
+      begin: (object) => this.#write("beginObject", object),
+      finish: (object) => this.#write("finishObject", object),
+      takeBack: (owner, id, bytes) => this.#write("takeBackBlob", { owner, id, bytes }),
+      list: (query) => this.#queryInThread("placedBlobs", [query]),
+      garbage: (limit) => this.#write("findGarbage", { limit }),
+      forget: (keys) => this.#write("forgetObjects", { keys }),
+      unrecorded: (keys) => this.#queryInThread("unrecordedObjects", [keys]),
+      totals: () => this.#queryInThread("blobTotals", []),
+    };
     this.#search = openSearch(options.file);
     this.search = this.#search;
   }

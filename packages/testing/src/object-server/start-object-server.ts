@@ -1,12 +1,14 @@
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createFolder } from "../process/folder.ts";
+import { onTestFinished } from "vitest";
 import { type OnCleanup, startProcess } from "../process/start-process.ts";
 import type { Fault, ServedRequest } from "./faults.ts";
 
 /** Objects in a real process on loopback that verifies signatures. It ends with the test. */
-export async function startObjectServer(onCleanup?: OnCleanup) {
-  const folder = createFolder();
+export async function startObjectServer(onCleanup: OnCleanup = onTestFinished) {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-objects-"));
+  onCleanup(() => rmSync(folder, { recursive: true, force: true }));
   const keys = { keyId: "HOLDFASTTEST", secretKey: "a-secret/key+of=tests", region: "test-1" };
   const bucket = "things";
   const child = startProcess(
@@ -18,7 +20,7 @@ export async function startObjectServer(onCleanup?: OnCleanup) {
       keys.region,
       bucket,
     ],
-    onCleanup === undefined ? {} : { onCleanup },
+    { onCleanup },
   );
   const line = await child.line((text) => text.startsWith("["));
   const [served, control] = JSON.parse(line) as { port: number }[];
@@ -45,11 +47,12 @@ export async function startObjectServer(onCleanup?: OnCleanup) {
     requests: async () => (await ask()).requests,
     /** How many requests are held now. */
     held: async () => (await ask()).held,
-    /** The keys that exist. */
-    keys: () =>
+    /** The keys that exist below this prefix. */
+    keys: (prefix = "") =>
       readdirSync(root, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
+        .filter((key) => key.startsWith(prefix))
         .toSorted(),
     fileOf: (key: string) => join(root, key),
     pid: child.pid,

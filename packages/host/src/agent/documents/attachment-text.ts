@@ -1,4 +1,4 @@
-import type { Reads, Recall } from "@holdfast/engine";
+import { readableBlob, type Reads, type Recall } from "@holdfast/engine";
 import type { Attachment, AttachedPart } from "@holdfast/protocol";
 
 import { safeFileName } from "../../util/safe-file-name.ts";
@@ -18,7 +18,7 @@ export function readAttachedTexts(pdfs: PdfReader, reads: Pick<Reads, "blob">): 
     let room = maxLength;
     for (const attachment of attachments) {
       if (attachment.type === "image") continue;
-      const blob = await reads.blob(owner, attachment.blobId);
+      const blob = await readableBlob(reads, owner, attachment.blobId);
       const part = blob === null ? null : await textPartOf(attachment, blob.bytes, pdfs, room);
       if (part === null) continue;
       room = Math.max(0, room - part.text.length);

@@ -1,4 +1,4 @@
-import type { Reads } from "@holdfast/engine";
+import { readableBlob, type Reads } from "@holdfast/engine";
 import { maxProjectFileCharacters, type OwnerId } from "@holdfast/protocol";
 
 import { decodeText, isPdf } from "../documents/attachment-text.ts";
@@ -32,7 +32,7 @@ export async function projectFilesText(
       leftOut.push(name);
       continue;
     }
-    const blob = await reads.blob(owner, blobId);
+    const blob = await readableBlob(reads, owner, blobId);
     const text = blob === null ? "[The file is missing.]" : await textOf(blob, pdfs);
     const { cut, rest } = cutAt(text, room);
     room -= cut.length;

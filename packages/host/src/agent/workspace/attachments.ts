@@ -1,4 +1,4 @@
-import type { Reads, Recall } from "@holdfast/engine";
+import { readableBlob, type Reads, type Recall } from "@holdfast/engine";
 import type { Attachment, OwnerId } from "@holdfast/protocol";
 
 import { Jail } from "./jail.ts";
@@ -39,7 +39,7 @@ async function saveAttachment(
   owner: OwnerId,
   { blobId, name = "image", mediaType }: Attachment,
 ): Promise<string> {
-  const blob = await reads.blob(owner, blobId);
+  const blob = await readableBlob(reads, owner, blobId);
   if (blob === null) return `- ${safeFileName(name)}: it is not there any more.`;
   const path = await freePath(jail, safeFileName(name), blob.bytes);
   if (path === null) return `- ${safeFileName(name)}: there are too many of this name.`;

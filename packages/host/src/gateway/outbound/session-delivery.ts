@@ -5,6 +5,7 @@ import {
   type LeaseRow,
   type Liveness,
   type Log,
+  readableBlob,
   startHeartbeat,
 } from "@holdfast/engine";
 import type { SessionId, IdSource, OwnerId, Seq } from "@holdfast/protocol";
@@ -154,7 +155,8 @@ export class SessionDelivery {
       outage,
       writer,
       now: () => log.store.now(),
-      readFile: async (id) => (await log.store.reads.blob(target.owner, id))?.bytes ?? null,
+      readFile: async (id) =>
+        (await readableBlob(log.store.reads, target.owner, id))?.bytes ?? null,
       signal,
     };
     signal.addEventListener("abort", () => this.#end(null), { once: true });

@@ -9,6 +9,13 @@ function isServerAddress(text: string): boolean {
 
 /** Objects on an S3 or compatible server. */
 export const storageSettings = {
+  blobStorage: setting<"database" | "objects">({
+    about: "where pictures, attachments and large texts go",
+    allowed: "database, or objects (needs objectStorageUrl)",
+    schema: z.enum(["database", "objects"]),
+    fallback: () => "database",
+    fallbackInWords: "database",
+  }),
   objectStorageUrl: setting<string | undefined>({
     about: "the S3 or compatible server for objects",
     allowed: "an address like https://s3.eu-central-1.amazonaws.com or http://127.0.0.1:9000",

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { blobsIn, keptBlobPrefix, keptByNobody, type Store } from "@holdfast/engine";
+import { blobsIn, keptBlobPrefix, keptByNobody, readableBlob, type Store } from "@holdfast/engine";
 import {
   type BlobId,
   blobId,
@@ -131,7 +131,7 @@ class BlobLines {
     const key = `${owner} ${id}`;
     if (this.#written.has(key)) return;
     this.#written.add(key);
-    const blob = await this.#reads.blob(owner, id);
+    const blob = await readableBlob(this.#reads, owner, id);
     if (blob === null) return;
     const { mediaType, bytes } = blob;
     yield { kind: "blob", owner, id, mediaType, size: bytes.byteLength };

@@ -1,4 +1,4 @@
-import type { SessionRow, Store } from "@holdfast/engine";
+import { readableBlob, type SessionRow, type Store } from "@holdfast/engine";
 import type { BlobId, OwnerId } from "@holdfast/protocol";
 import { Zip, ZipDeflate } from "fflate";
 
@@ -146,7 +146,7 @@ class AttachedFiles {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { owner, id, path } of waiting) {
-      const blob = await this.#reads.blob(owner, id);
+      const blob = await readableBlob(this.#reads, owner, id);
       if (blob !== null) yield { path, bytes: blob.bytes };
     }
   }

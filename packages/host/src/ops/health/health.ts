@@ -80,6 +80,7 @@ const writeFailureReasons: Record<FailureCode, string> = {
   store_unavailable: "The store takes no writes; the host's log says why.",
   store_unknown: "The store does not confirm what is written: check its disk or its connection.",
   store_closed: "The store was closed.",
+  blob_unreadable: "The bytes of a blob are lost or damaged; holdfast fsck lists it.",
 };
 
 function writeFailureReason(writeFailure: Failed | "late"): string {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Reads, type SessionRow, withAmendments } from "@holdfast/engine";
+import { readableBlob, type Reads, type SessionRow, withAmendments } from "@holdfast/engine";
 import {
   type BlobId,
   entriesOf,
@@ -261,7 +261,7 @@ async function* writeJson(
   comma = "";
   let room = maxBlobBytes;
   for (const id of blobIds) {
-    const blob = await reads.blob(session.owner, id);
+    const blob = await readableBlob(reads, session.owner, id);
     if (blob === null || blob.bytes.byteLength > room) continue;
     room -= blob.bytes.byteLength;
     const base64 = Buffer.from(blob.bytes).toString("base64");
@@ -285,6 +285,6 @@ async function originalCreatedAt(
 }
 
 async function readBlob(reads: Reads, { owner }: SessionRow, id: BlobId) {
-  const blob = await reads.blob(owner, id);
+  const blob = await readableBlob(reads, owner, id);
   return blob === null ? undefined : { mediaType: blob.mediaType, bytes: blob.bytes };
 }

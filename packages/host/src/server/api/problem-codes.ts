@@ -37,6 +37,7 @@ export const problemCodes: Record<Refusal["code"] | FailureCode, ProblemCode> = 
   fenced: "internal",
   cancel_requested: "internal",
   deltas_unaccounted: "internal",
+  blob_unreadable: "blob_unreadable",
   store_busy: "store_busy",
   store_full: "store_full",
   store_unwritable: "store_unwritable",

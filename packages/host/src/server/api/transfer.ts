@@ -38,7 +38,8 @@ export function blobRoutes(deps: ApiDeps): Route[] {
     const put = await store.putBlob(owner, body.bytes, body.mediaType);
     if (put.status !== "stored") return problemFrom(put);
     // Bytes that were already stored keep their first media type.
-    const stored = await store.reads.blob(owner, put.id);
+    const stored =
+      (await store.blobObjects?.read(owner, put.id)) ?? (await store.reads.blob(owner, put.id));
     const { mediaType } = stored ?? body;
     return answer({ blobId: put.id, size: put.size, mediaType });
   }

@@ -4,6 +4,8 @@ import { statement, type Row, execute, type Statement, type SqlValue } from "../
 import { ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { z } from "zod";
 import * as tables from "../../schema/tables.ts";
+import { uncheckedObject } from "../../shared/stored-blob.ts";
+import { objectOfBlob } from "./blob-objects.ts";
 import { checkChain, hashOfLink, linkOfRow, type UncheckedEvent } from "../../shared/hash-chain.ts";
 import { decodeEventRow, eventColumns, readEventRow } from "../events.ts";
 import {
@@ -124,7 +126,8 @@ const leasePage = statement(
 // One blob at a time: each may have megabytes.
 const blobPage = statement(
   "audit_blob",
-  `SELECT ${columnsOf(tables.blobs)}, bytes FROM blobs WHERE (owner_id, id) > ($1, $2) ORDER BY owner_id, id LIMIT 1`,
+  `SELECT ${columnsOf(tables.blobs, "b")}, b.bytes, ${objectOfBlob}
+     FROM blobs b WHERE (b.owner_id, b.id) > ($1, $2) ORDER BY b.owner_id, b.id LIMIT 1`,
 );
 const purgePage = statement(
   "audit_purges",
@@ -178,6 +181,11 @@ export function createAuditReads(pool: ReaderPool): AuditReads {
         rows(blobPage, textOf(last, "owner_id"), textOf(last, "id"));
       for await (const row of pages(next)) {
         const { bytes } = row;
+        if (bytes === null) {
+          const object = z.string().nullable().parse(row["object"]);
+          yield uncheckedObject(decodeBlob(row), object);
+          continue;
+        }
         const intact = bytes instanceof Uint8Array && tables.blobIdOf(bytes) === row["id"];
         yield { ...decodeBlob(row), intact };
       }

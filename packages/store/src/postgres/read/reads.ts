@@ -25,6 +25,8 @@ import {
   runTable,
 } from "../rows.ts";
 import { decodeEvents, eventColumns, readEntries, readJournal } from "../events.ts";
+import { blobInStore } from "../../shared/stored-blob.ts";
+import { createBlobObjectReads } from "./blob-objects.ts";
 import { EventPages } from "./event-pages.ts";
 import { readUsageGroups } from "./usage-groups.ts";
 import { readSender, readUsageOfWork } from "./usage-of-work.ts";
@@ -243,10 +245,6 @@ const usageTotals = statement(
     WHERE owner_id = $1 AND at >= $2 AND ($3::text IS NULL OR session_id = $3) AND ($4::text IS NULL OR run_id = $4)
       AND ($5::text IS NULL OR position('+' || $5 || '+' IN '+' || profile || '+') > 0)`,
 );
-const blobById = statement(
-  "blob_by_id",
-  `SELECT media_type, bytes FROM blobs WHERE owner_id = $1 AND id = $2`,
-);
 
 const usageRow: z.ZodType<UsageTotals> = z.object({
   input: z.int(),
@@ -256,7 +254,6 @@ const usageRow: z.ZodType<UsageTotals> = z.object({
   costMicros: z.int(),
   calls: z.int(),
 });
-const blobRow = z.object({ media_type: z.string(), bytes: z.instanceof(Uint8Array) });
 
 async function readStoredSession(
   connection: Connection,
@@ -269,6 +266,7 @@ async function readStoredSession(
 
 export function createReads(pool: ReaderPool): Reads {
   const eventPages = new EventPages(pool);
+  const blobObjects = createBlobObjectReads(pool);
   return {
     async session(owner, id) {
       const [row] = await pool.rows(sessionById, [owner, id]);
@@ -320,12 +318,7 @@ export function createReads(pool: ReaderPool): Reads {
     senderOf: (owner, run) => readSender(pool, owner, run),
     usageOfWork: async (owner, query) => usageRow.parse(await readUsageOfWork(pool, owner, query)),
     usageGroups: (owner, query) => readUsageGroups(pool, owner, query),
-    async blob(owner, id) {
-      const [row] = await pool.rows(blobById, [owner, id]);
-      if (row === undefined) return null;
-      const { media_type, bytes } = blobRow.parse(row);
-      return { id, mediaType: media_type, bytes };
-    },
+    blob: async (owner, id) => blobInStore(await blobObjects.read(owner, id)),
     ...createApprovalReads(pool),
     ...createMemoryReads(pool),
     ...createOutboxReads(pool),

@@ -1,4 +1,5 @@
 import { type Audit, type Failed, StoreFailure } from "@holdfast/engine/ports";
+import { objectOfBlob } from "./blob-objects.ts";
 import type { Queries } from "./queries.ts";
 import type { Operations } from "../write/operations.ts";
 import type {
@@ -16,11 +17,12 @@ import type {
 } from "@holdfast/engine";
 import { ownerId, type SessionId, sessionId } from "@holdfast/protocol";
 import { type EventRead, blobIdOf } from "../../schema/tables.ts";
+import { uncheckedObject } from "../../shared/stored-blob.ts";
 import { checkChain, hashOfLink, linkOfRow, type UncheckedEvent } from "../../shared/hash-chain.ts";
 import type { Connection, Row } from "../connection.ts";
 import {
   approvalTable,
-  bytes,
+  bytesOrNull,
   decodeBlob,
   decodePurge,
   decodeRegister,
@@ -263,7 +265,8 @@ export function auditQueries(connection: Connection): AuditQueries {
     auditLeases: () => connection.sql(rowsOf("leases")).all().map(leaseTable.decode),
     auditBlobs: (after, limit) =>
       connection
-        .sql("SELECT * FROM blobs WHERE key > ? ORDER BY key LIMIT ? + 0")
+        .sql(`SELECT b.*, CASE WHEN b.bytes IS NULL THEN (${objectOfBlob}) END AS object
+             FROM blobs b WHERE b.key > ? ORDER BY b.key LIMIT ? + 0`)
         .all(after, limit)
         .map(rawBlobOf),
     auditPurges: () => connection.sql("SELECT * FROM purges").all().map(decodePurge),
@@ -315,7 +318,11 @@ function rawEventOf(
 
 function rawBlobOf(row: Row): { key: number; blob: RawBlob } {
   const blob = decodeBlob(row);
-  const stored = bytes(row, "bytes");
+  const stored = bytesOrNull(row, "bytes");
+  if (stored === null) {
+    const object = textOrNull(row, "object");
+    return { key: int(row, "key"), blob: uncheckedObject(blob, object) };
+  }
   const intact = stored.byteLength === blob.size && blobIdOf(stored) === blob.id;
   return { key: int(row, "key"), blob: { ...blob, intact } };
 }

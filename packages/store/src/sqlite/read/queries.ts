@@ -1,5 +1,4 @@
 import type {
-  Blob,
   EntryQuery,
   EventQuery,
   InputRow,
@@ -18,7 +17,6 @@ import type {
   UsageTotals,
 } from "@holdfast/engine";
 import {
-  type BlobId,
   type EventId,
   type LaneKey,
   type OwnerId,
@@ -33,7 +31,6 @@ import { isBusy } from "../errors.ts";
 import type { ThreadServer } from "../threads/thread-server.ts";
 import { HeadWatcher, type Wake, type WriteCounter } from "./watch.ts";
 import {
-  bytes,
   decodeRequest,
   inputTable,
   leaseTable,
@@ -58,6 +55,7 @@ import {
 import { findEvent, greatestOrderedId } from "../event-ids.ts";
 import { type JournalPart, readDeltas } from "./journal-pages.ts";
 import { type AuditQueries, auditQueries } from "./audit.ts";
+import { type BlobObjectQueries, blobObjectQueries } from "./blob-objects.ts";
 import {
   type ApprovalQueries,
   approvalQueries,
@@ -82,7 +80,13 @@ export interface RawSnapshot extends Omit<Snapshot, "entries" | "journal"> {
 
 /** Every query, with its result. */
 export interface Queries
-  extends AuditQueries, WorkQueries, ApprovalQueries, MemoryQueries, OutboxQueries {
+  extends
+    AuditQueries,
+    BlobObjectQueries,
+    WorkQueries,
+    ApprovalQueries,
+    MemoryQueries,
+    OutboxQueries {
   session(owner: OwnerId, id: SessionId): SessionRow | null;
   /** Each as the text that `decodeSession` takes. */
   sessions(owner: OwnerId, query: ListQuery): string[];
@@ -99,7 +103,6 @@ export interface Queries
   usage(owner: OwnerId, query: UsageQuery): UsageTotals;
   usageOfWork(owner: OwnerId, query: WorkQuery): UsageTotals;
   usageGroups(owner: OwnerId, query: UsageGroupQuery): UsageGroup[];
-  blob(owner: OwnerId, id: BlobId): Blob | null;
   request(owner: OwnerId, key: string, after: number): RequestRow | null;
   lease(kind: LeaseKind, session: SessionId, now: number): LeaseRow | null;
   expiredLeases(kind: LeaseKind, limit: number, now: number): LeaseRow[];
@@ -130,6 +133,7 @@ export function createQueries(connection: Connection): Queries {
 
   return {
     ...auditQueries(connection),
+    ...blobObjectQueries(connection),
     ...workQueries(connection),
     ...approvalQueries(connection),
     ...memoryQueries(connection),
@@ -186,13 +190,6 @@ export function createQueries(connection: Connection): Queries {
     senderOf: (owner, run) => readSender(connection, owner, run),
     usageOfWork: (owner, query) => usageTotals.parse(readUsageOfWork(connection, owner, query)),
     usageGroups: (owner, query) => readUsageGroups(connection, owner, query),
-    blob(owner, id) {
-      const row = connection
-        .sql("SELECT media_type, bytes FROM blobs WHERE owner_id = ? AND id = ?")
-        .get(owner, id);
-      if (row === undefined) return null;
-      return { id, mediaType: text(row, "media_type"), bytes: bytes(row, "bytes") };
-    },
     request(owner, key, after) {
       const row = connection.sql(requestByKey).get(owner, key, after);
       return row === undefined ? null : decodeRequest(row);

@@ -22,6 +22,7 @@ import {
   type Statement,
 } from "../connection.ts";
 import { failureOf, isBusy } from "../errors.ts";
+import { blobInStore } from "../../shared/stored-blob.ts";
 import type { WorkQueries } from "./derived-rows.ts";
 
 type RunQuery<Names extends keyof Queries> = <Name extends Names>(
@@ -65,7 +66,7 @@ export function createReads({ queryInThread, queryInline }: ReadDeps, report: Re
     senderOf: (...args) => queryInThread("senderOf", args),
     usageOfWork: (...args) => queryInThread("usageOfWork", args),
     usageGroups: (...args) => queryInThread("usageGroups", args),
-    blob: (...args) => queryInThread("blob", args),
+    blob: async (...args) => blobInStore(await queryInThread("blob", args)),
     approval: (...args) => queryInline("approval", args),
     approvals: (...args) => queryInline("approvals", args),
     answered: (...args) => queryInThread("answered", args),

@@ -6,7 +6,9 @@ import type {
   LeaseRef,
   LeaseRequest,
   LeaseResult,
+  NewObject,
   PurgeResult,
+  PutObject,
   PutBlobResult,
   RegisterChange,
   RegisterResult,
@@ -15,6 +17,13 @@ import type {
 } from "@holdfast/engine";
 import type { BlobId, OwnerId, SessionId } from "@holdfast/protocol";
 import type { Connection } from "../connection.ts";
+import {
+  beginObject,
+  findGarbage,
+  finishObject,
+  forgetObjects,
+  takeBackBlob,
+} from "./blob-objects.ts";
 import { purgeSession } from "./purge.ts";
 import type { SessionCache, CachedSession } from "./group-writer.ts";
 import { writeCommit } from "./commit.ts";
@@ -30,6 +39,14 @@ export interface Operations {
   renew: { request: { leases: readonly LeaseRef[]; ttlMs: number }; result: RenewResult };
   release: { request: LeaseRef; result: { status: "released" | "not_held" } };
   putBlob: { request: NewBlob; result: PutBlobResult };
+  beginObject: { request: NewObject; result: { status: "begun" | "known" } };
+  finishObject: { request: PutObject; result: { status: "stored" | "lost" } };
+  takeBackBlob: {
+    request: { owner: OwnerId; id: BlobId; bytes: Uint8Array };
+    result: { status: "taken" };
+  };
+  findGarbage: { request: { limit: number }; result: { status: "found"; keys: string[] } };
+  forgetObjects: { request: { keys: readonly string[] }; result: { status: "forgotten" } };
   keepRequest: {
     request: Omit<RequestRow, "at">;
     result: { status: "kept"; row: RequestRow };
@@ -73,6 +90,16 @@ export function runOperation(
       return releaseLease(connection, cache, request);
     case "putBlob":
       return storeBlob(connection, request, now);
+    case "beginObject":
+      return beginObject(connection, request, now);
+    case "finishObject":
+      return finishObject(connection, request, now);
+    case "takeBackBlob":
+      return takeBackBlob(connection, request, now);
+    case "findGarbage":
+      return findGarbage(connection, request.limit, now);
+    case "forgetObjects":
+      return forgetObjects(connection, request.keys);
     case "keepRequest":
       return keepRequest(connection, request, now);
     case "putRegister":
