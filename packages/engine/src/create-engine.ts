@@ -65,6 +65,7 @@ type PassedOn = Pick<
   | "budgets"
   | "spendLimitsOf"
   | "placeAttachments"
+  | "placement"
   | "rightsOf"
   | "modeLimit"
   | "spills"
@@ -247,6 +248,7 @@ export function createEngine(options: EngineOptions): Engine {
     spendLimitsOf,
     budgets,
     ...(placeAttachments && { placeAttachments }),
+    ...(options.placement && { placement: options.placement }),
     ...(rightsOf && { rightsOf }),
     ...(modeLimit && { modeLimit }),
     fit: compactor,

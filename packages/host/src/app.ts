@@ -24,6 +24,7 @@ import { checkNotifyConfig } from "./automation/notify/open-notifier.ts";
 import { createWorkers } from "./automation/workers.ts";
 import { createInProcessClient } from "./gateway/bot-connection.ts";
 import { type Gateways, openGateways } from "./gateway/gateways.ts";
+import { openCluster, servedWithoutPeople } from "./hosts/cluster.ts";
 import { createLifecycle, type Lifecycle } from "./lifecycle.ts";
 import { closeStoreAndReturn, type OpeningStore, openStore } from "./open-store.ts";
 import { lazyAuditKey } from "./ops/audit/audit-key.ts";
@@ -57,13 +58,15 @@ import {
 import { createHttpApp } from "./server/http/http-app.ts";
 import { loadPage, type Page } from "./server/http/page.ts";
 import { createProtocols } from "./server/protocols.ts";
-import { type HostEnv, isWildcard } from "./server/http/routing.ts";
+import { type HostEnv, originOf } from "./server/http/routing.ts";
 import { listen } from "./server/http/server.ts";
 import { done, type Outcome } from "./util/outcome.ts";
 import { version } from "./util/version.ts";
 
 /** A host without a port. Callers in this process send requests to `httpApp`. */
-export interface App extends Lifecycle {
+export interface App extends Omit<Lifecycle, "start"> {
+  /** `address` is where people find the page, `local` where this process serves it. */
+  readonly start: (address?: string, local?: string) => void;
   readonly httpApp: Hono<HostEnv>;
   readonly token: string;
   readonly authenticator: Authenticator;
@@ -144,9 +147,12 @@ export async function openApp(
     store,
     log: (line) => logger.info(`mcp ${line}`),
   });
+  // On SQLite all hosts are on one machine, and share its files where they share a home.
+  const cluster =
+    store.kind === "postgres" ? openCluster({ config, store, roles, report }) : undefined;
   const auditKey = lazyAuditKey(home);
   const touched = createTouchedSessions();
-  const toolset = createToolset(config, store, confinement);
+  const toolset = createToolset(config, store, confinement, cluster?.workspaceHosts);
   const memoryProviders = await openConfiguredMemory(config, toolset.facts);
   if (!memoryProviders.ok) {
     await store.close();
@@ -166,6 +172,7 @@ export async function openApp(
       metrics.observe(commit, result, ms);
       touched.observe(commit, result);
     },
+    placement: cluster?.placementOf(toolset.workspaces),
     // Without the runner role a host only admits messages; a host with the role runs them.
     runs: roles.has("runner") ? "here" : "elsewhere",
   });
@@ -242,6 +249,7 @@ export async function openApp(
     stopping: stopping.signal,
     closing: closing.signal,
     report,
+    forward: cluster?.forwarder(toolset),
   };
   const api = apiRoutes(apiDeps);
   const protocols = createProtocols({
@@ -259,6 +267,8 @@ export async function openApp(
     proxies: config.proxies.value,
     host: config.host.value,
     origin: config.origin.value,
+    internalAddress: config.internalAddress.value,
+    acceptForwarded: cluster?.acceptForwarded,
     basePath,
     pushRoutes: [
       ...bot.routes,
@@ -267,7 +277,7 @@ export async function openApp(
         : []),
     ],
     // Commands typed in a chat go through the same API, in this process.
-    api: roles.has("web") || hasConnections() ? api : api.filter(isMonitoringRoute),
+    api: roles.has("web") || hasConnections() ? api : api.flatMap(servedWithoutPeople),
     protocols: roles.has("web") ? protocols : [],
     health,
     report: (bug, fields) => logger.report(bug, fields),
@@ -309,9 +319,14 @@ export async function openApp(
   return done({
     ...app,
     ...lifecycle,
-    start(served) {
+    start(served, local) {
       ownAddress = served?.replace(/\/$/, "") ?? null;
+      cluster?.hosts.start(local?.replace(/\/$/, "") ?? null);
       lifecycle.start(served);
+    },
+    async stop(closeServer) {
+      cluster?.hosts.stop();
+      await lifecycle.stop(closeServer);
     },
   });
 }
@@ -336,11 +351,6 @@ async function warnIfUnconfined(confinement: Confinement, logger: Logger): Promi
   const { mode, kind, reason, fix } = await confinement.state();
   if (kind === "none" && mode !== "off")
     logger.warn(`There is no sandbox for commands: ${reason ?? "unknown"}. ${fix ?? ""}`.trim());
-}
-
-/** A host that serves no people still shows its metrics. */
-function isMonitoringRoute({ path }: { readonly path: string }): boolean {
-  return path === "/metrics";
 }
 
 export interface RunningHost {
@@ -375,18 +385,13 @@ export async function startHost(
   const server = listener.value;
   const ownOrigin = originOf(host.value, server.port);
   const address = `${origin.value ?? ownOrigin}${basePath.value}/`;
-  start(address);
+  const localAddress = `${ownOrigin}${basePath.value}/`;
+  start(address, localAddress);
   if (config.roles.value.includes("gateway")) gateways.start();
   return done({
     address,
-    localAddress: `${ownOrigin}${basePath.value}/`,
+    localAddress,
     signInLink: await createSignInLink(address, authenticator, (line) => logger.warn(line)),
     stop: () => stop(() => server.close()),
   });
-}
-
-/** Where a host on this machine can be reached. */
-export function originOf(host: string, port: number): string {
-  if (isWildcard(host)) return `http://127.0.0.1:${port}`;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -8,6 +8,7 @@ export * from "./lease.ts";
 export * from "./memory.ts";
 export * from "./background-models.ts";
 export * from "./model.ts";
+export * from "./placement.ts";
 export * from "./reads.ts";
 export * from "./register.ts";
 export * from "./rows.ts";

@@ -8,6 +8,7 @@ import {
 } from "@holdfast/protocol";
 import { pendingCalls } from "../context/build-context.ts";
 import type { Random } from "../ports/clock.ts";
+import type { PlacementRefusal } from "../ports/placement.ts";
 import {
   settleUnrunCalls,
   memoryMark,
@@ -42,6 +43,7 @@ import { createRunBudget, type RunBudgetDeps } from "../limits/run-budget.ts";
 import { runTools } from "./run-tools.ts";
 import type { CallPolicyDeps } from "./approvals.ts";
 import { type SpillDeps, spillMarkFor } from "../recovery/spill.ts";
+import { maxEntriesPerStep } from "../recovery/take-over.ts";
 import { type SteerDeps, takeSteering } from "./claim.ts";
 import { createRunRights, permittedTools } from "./run-rights.ts";
 import { findReachedLimit, reachedLimitText, type SpendDeps } from "../limits/spend-limits.ts";
@@ -300,6 +302,21 @@ async function settleCall(
   if ((await run.write([...partialOutput, retrying])) === null) return "ended";
   if (pause > 0) await deps.clock.sleep(pause, run.signal);
   return "retry";
+}
+
+/** Ends a run that cannot work here, with a notice that says why. Calls that never started are settled as such. */
+export async function refuseRun(
+  { log }: Pick<DriveDeps, "log">,
+  run: RunHandle,
+  { code, message }: PlacementRefusal,
+): Promise<void> {
+  const { owner, session } = run;
+  const page = await log.store.reads.entries(owner, session, { limit: maxEntriesPerStep });
+  const entries = { owner, session, entries: page?.entries ?? [] };
+  const unrun = await settleUnrunCalls(log.store.reads, run, entries, {
+    output: `Not run: ${message}`,
+  });
+  await endRun(run, "failed", [...unrun, noticeEvent(run, code, message)], code);
 }
 
 function noticeEvent(run: RunHandle, kind: string, text: string): NewEvent {

@@ -2,11 +2,13 @@ import type { EventId, OwnerId, SessionId, StoredEvent } from "@holdfast/protoco
 
 import type { LeaseRow } from "../ports/rows.ts";
 import type { Liveness } from "../ports/lease.ts";
+import type { PlacementRefusal, RunPlacement } from "../ports/placement.ts";
 import type { SpillStore } from "../ports/spill.ts";
-import type { LiveWork, Work } from "../ports/work.ts";
+import type { Work } from "../ports/work.ts";
+import { AbandonedLeases } from "../recovery/abandoned-leases.ts";
 import { expireApproval } from "./answer-approval.ts";
 import { type ClaimDeps, claimNext, acquireRunLease } from "./claim.ts";
-import { type DriveDeps, driveRun, type RunPosition } from "./drive.ts";
+import { type DriveDeps, driveRun, refuseRun, type RunPosition } from "./drive.ts";
 import {
   findDueNotices,
   ingestLateJournal,
@@ -29,6 +31,7 @@ export interface RunnerDeps
   readonly agents: RunAgents;
   readonly work: Work;
   readonly liveness: Liveness;
+  readonly placement?: RunPlacement;
   readonly policy: ResumePolicy;
   /** How often the store is scanned for work that no notification announced. */
   readonly sweepMs: number;
@@ -44,6 +47,8 @@ export interface RunnerDeps
 interface FoundWork {
   readonly deadLease?: LeaseRow | undefined;
   readonly hasLiveRun?: boolean;
+  /** Other hosts have not been told of it. */
+  readonly isNews?: boolean;
 }
 
 /** Where journals outside the store are found, and how they are read. */
@@ -82,8 +87,7 @@ export class Runner {
   readonly #working = new Map<SessionId, Promise<void>>();
   /** Sessions that were notified while they were being worked on; they are checked again afterwards. */
   readonly #recheck = new Set<SessionId>();
-  /** When we first saw an expired lease with that expiry, by our own clock. */
-  readonly #expired = new Map<SessionId, { readonly expiresAt: number; readonly seenAt: number }>();
+  readonly #abandoned: AbandonedLeases;
 
   readonly #late: LateFiles | null;
   #sweepingSpills: Promise<void> | undefined;
@@ -97,6 +101,7 @@ export class Runner {
     this.#deps = deps;
     this.#leaseRenewer = new LeaseRenewer(deps.log.store.leases, deps.clock, deps.leaseMs);
     this.#tick = new Tick(deps.clock);
+    this.#abandoned = new AbandonedLeases(deps);
     const { spills, clock } = deps;
     this.#late = spills ? { spills, journals: new JournalReader({ spills, clock }) } : null;
   }
@@ -104,7 +109,7 @@ export class Runner {
   /** Starts scanning for work and for cancels from other processes. */
   start(): void {
     this.#stopWatching = this.#deps.log.store.watchWork?.((item) => {
-      if (item !== null) this.notify(item.owner, item.session);
+      if (item !== null) this.#notify(item.owner, item.session, {});
       else void this.sweep().catch((error: unknown) => this.#deps.onError(error));
     });
     this.#loops.push(this.#every(this.#deps.sweepMs, () => this.sweep()));
@@ -113,9 +118,13 @@ export class Runner {
 
   /** Announces that a session may have work, or that its run was asked to end. Never throws, never waits. */
   notify(owner: OwnerId, session: SessionId): void {
+    this.#notify(owner, session, { isNews: true });
+  }
+
+  #notify(owner: OwnerId, session: SessionId, found: FoundWork): void {
     for (const { lease, run } of this.#leaseRenewer.held)
       if (lease.session === session) void run?.checkCancelled();
-    void this.#runExclusive(owner, session, () => this.#workOn(owner, session, {}));
+    void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
   }
 
   /**
@@ -208,17 +217,17 @@ export class Runner {
   async sweep(): Promise<void> {
     const { work } = this.#deps;
     const live = await work.live(pageSize);
-    this.#forgetStaleExpiries(live);
+    this.#abandoned.keepOnly(live);
     for (const item of live) {
       const { owner, session, lease } = item;
-      if (!this.#isAbandoned(item)) continue;
-      const found = { deadLease: this.#ifHolderDead(lease), hasLiveRun: true };
+      if (this.#working.has(session) || !this.#abandoned.has(item)) continue;
+      const found = { deadLease: this.#abandoned.ifHolderDead(lease), hasLiveRun: true };
       void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
     }
     for (const { owner, session } of await work.queued(pageSize)) {
       if (this.#working.has(session)) continue;
       const lease = await this.#deps.log.store.leases.read("run", session);
-      const found = { deadLease: this.#ifHolderDead(lease) };
+      const found = { deadLease: this.#abandoned.ifHolderDead(lease) };
       void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
     }
     await this.#sweepSpills();
@@ -287,12 +296,17 @@ export class Runner {
   async #workOn(
     owner: OwnerId,
     session: SessionId,
-    { deadLease, hasLiveRun = false }: FoundWork,
+    { deadLease, hasLiveRun = false, isNews = false }: FoundWork,
   ): Promise<void> {
+    const { placement, log } = this.#deps;
+    if ((await placement?.check(owner, session)) === "elsewhere") {
+      if (isNews) log.store.signalWork?.({ owner, session });
+      return;
+    }
     const askedAt = this.#deps.clock.now();
     const lease = await acquireRunLease(this.#deps, session, deadLease);
     if (lease === null) return;
-    this.#expired.delete(session);
+    this.#abandoned.forget(session);
     const held = this.#leaseRenewer.hold(lease, askedAt);
     try {
       await this.#recoverAndClaim(owner, held, hasLiveRun);
@@ -308,25 +322,34 @@ export class Runner {
   async #recoverAndClaim(owner: OwnerId, held: HeldLease, hasLiveRun: boolean): Promise<void> {
     let isKnownLive = hasLiveRun;
     let hasTakenOver = false;
+    // Before a message is claimed: what is attached to it goes among the files.
+    const refusal = await this.#deps.placement?.prepare(owner, held.lease.session);
     while (!this.#stop.signal.aborted && !held.lost) {
       const claimed = isKnownLive ? "run_live" : await claimNext(this.#deps, owner, held.lease);
       isKnownLive = false;
       if (claimed === "nothing" || (claimed === "run_live" && hasTakenOver)) return;
       if (claimed !== "run_live") {
-        await this.#drive(held, claimed, initialPosition);
+        await this.#drive(held, claimed, initialPosition, refusal);
         continue;
       }
       hasTakenOver = true;
       const recovered = await takeOverRun(this.#deps, owner, held.lease);
-      if (recovered !== null) await this.#drive(held, recovered.run, recovered.position);
+      if (recovered !== null) await this.#drive(held, recovered.run, recovered.position, refusal);
     }
   }
 
-  async #drive(held: HeldLease, run: RunHandle, position: RunPosition): Promise<void> {
+  async #drive(
+    held: HeldLease,
+    run: RunHandle,
+    position: RunPosition,
+    refusal: PlacementRefusal | null = null,
+  ): Promise<void> {
     held.run = run;
     if (held.lost) run.lose("fenced");
     if (this.#stop.signal.aborted) run.lose("stopping");
-    await this.#driveWithAgent(held, run, position);
+    await (refusal
+      ? refuseRun(this.#deps, run, refusal)
+      : this.#driveWithAgent(held, run, position));
     held.run = null;
     if (run.lost === "stopping") await recordEmptySpill(this.#deps, run);
     else if (run.lost !== "ended" && run.lost !== "rests") this.#isStatementDue = true;
@@ -349,35 +372,6 @@ export class Runner {
     } finally {
       borrowed.release();
     }
-  }
-
-  /**
-   * A lease counts as abandoned when its holder is proven dead, or when it has expired and has not been renewed for
-   * half its time by our own clock either: a wall clock that jumps must not take work from a living runner.
-   */
-  #isAbandoned({ session, lease }: LiveWork): boolean {
-    if (this.#working.has(session)) return false;
-    if (lease === null || this.#ifHolderDead(lease) !== undefined) return true;
-    const firstSeen = this.#expired.get(session);
-    const now = this.#deps.clock.now();
-    if (firstSeen?.expiresAt !== lease.expiresAt) {
-      this.#expired.set(session, { expiresAt: lease.expiresAt, seenAt: now });
-      return false;
-    }
-    return now - firstSeen.seenAt >= this.#deps.leaseMs / 2;
-  }
-
-  /** Drops leases that were taken over or released elsewhere. */
-  #forgetStaleExpiries(live: readonly LiveWork[]): void {
-    if (this.#expired.size === 0) return;
-    const liveSessions = new Set(live.map(({ session }) => session));
-    for (const session of this.#expired.keys())
-      if (!liveSessions.has(session)) this.#expired.delete(session);
-  }
-
-  #ifHolderDead(lease: LeaseRow | null): LeaseRow | undefined {
-    if (lease === null) return undefined;
-    return this.#deps.liveness.isDead(lease.holder) === "dead" ? lease : undefined;
   }
 
   async #every(ms: number, action: () => Promise<void>): Promise<void> {

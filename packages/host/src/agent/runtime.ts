@@ -10,6 +10,7 @@ import {
   type ConversationReviewer,
   type Recall,
   type RunLimits,
+  type RunPlacement,
   type Store,
   StoreFailure,
   systemClock,
@@ -128,6 +129,8 @@ export interface AgentRuntimeDeps {
   readonly mcp?: Pick<Mcp, "tools" | "signInOf" | "signInUrl"> | undefined;
   readonly signIns?: Pick<SignIns, "link">;
   readonly observe?: Metrics["observe"];
+  /** Which host runs a session. By default this one does. */
+  readonly placement?: RunPlacement | undefined;
   /** Whether this process executes runs. By default it does. */
   readonly runs?: "here" | "elsewhere";
 }
@@ -317,6 +320,7 @@ export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentR
       messageTime({ now: () => store.now(), timeZone: () => config.timeZone.value }),
       skillsOfMessages(skills, store.reads),
     ),
+    ...(deps.placement && { placement: deps.placement }),
     spills: journals,
     onSpillState: storageStatus.publish,
     afterRun: [titles, reviews],

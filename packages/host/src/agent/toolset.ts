@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { type Store, type Tool, systemClock } from "@holdfast/engine";
 import { createEgress } from "../util/egress/egress.ts";
@@ -29,6 +29,7 @@ import { openWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
 import { openWorktrees, type Worktrees } from "./worktrees/worktrees.ts";
 import { createWriteFile } from "./tools/write-file.ts";
 import { createLiveness } from "@holdfast/store/identity";
+import type { WorkspaceHosts } from "../hosts/workspace-hosts.ts";
 import type { Config } from "../ops/config/settings.ts";
 import { unreadablePatterns } from "./policy/match-rules.ts";
 import { grantedHosts } from "./policy/trusted-hosts.ts";
@@ -106,6 +107,23 @@ export function createBuiltInTools(parts: BuiltInToolDeps): ReadonlyMap<string, 
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
 
+/** The host that runs the first of them has the session's files. One that only asked for an approval has not. */
+function claimBeforeRun(
+  tools: ReadonlyMap<string, Tool>,
+  workspaces: Pick<Workspaces, "claim">,
+): ReadonlyMap<string, Tool> {
+  const claiming = (tool: Tool): Tool => ({
+    ...tool,
+    async run(call, context) {
+      await workspaces.claim(call);
+      return tool.run(call, context);
+    },
+  });
+  return new Map(
+    [...tools].map(([name, tool]) => [name, tool.place === undefined ? tool : claiming(tool)]),
+  );
+}
+
 /** What an agent can do here, where, and who has to be asked. */
 export interface Toolset {
   readonly tools: ReadonlyMap<string, Tool>;
@@ -132,6 +150,7 @@ export type ToolsetConfig = Pick<
   | "toolPolicy"
   | "toolRules"
   | "workspaceRoots"
+  | "sharedRoots"
   | "egressAllow"
   | "sandbox"
   | "sandboxFolders"
@@ -183,10 +202,13 @@ export function createToolset(
   config: ToolsetConfig,
   store: Store,
   confinement: Confinement = confinementFor(config),
+  hosts?: WorkspaceHosts,
 ): Toolset {
   const { toolPolicy, toolRules, workspaceRoots, egressAllow } = config;
   const home = config.home.value;
-  const workspaces = openWorkspaces({ home, roots: workspaceRoots.value }, store);
+  const sharedRoots = config.sharedRoots.value.map((root) => resolve(root));
+  const places = { home, roots: workspaceRoots.value, sharedRoots, ...(hosts && { hosts }) };
+  const workspaces = openWorkspaces(places, store);
   const facts = openFactStore({ register: store.register, home });
   const pdfs = createPdfReader();
   const snapshots = new LocalFileSnapshots({
@@ -223,7 +245,7 @@ export function createToolset(
   };
   const operatorRules = () => toolRules.value.flatMap((rule) => parseToolRule(rule) ?? []);
   const trustedHosts = () => grantedHosts(operatorRules().filter(({ when }) => when === undefined));
-  const own = createBuiltInTools({
+  const built = createBuiltInTools({
     home,
     store,
     facts,
@@ -241,6 +263,7 @@ export function createToolset(
     },
     ...(limits.perSession > 0 && { background }),
   });
+  const own = hosts === undefined ? built : claimBeforeRun(built, workspaces);
   const minding = createProcessesTool(processes, trustedHosts);
   const tools = limits.perSession > 0 ? new Map([...own, [minding.name, minding]]) : own;
   return {

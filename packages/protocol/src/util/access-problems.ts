@@ -60,6 +60,11 @@ export const accessProblems = {
     title: "The file is too large to download.",
     next: "Copy it on the machine where the host runs.",
   },
+  workspace_elsewhere: {
+    status: 503,
+    title: "The files are on another host, which cannot be reached.",
+    next: "Read `detail`: it names the host and says what to do.",
+  },
   secrets_locked: {
     status: 503,
     title: "This host cannot open the stored secrets.",

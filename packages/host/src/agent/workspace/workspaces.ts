@@ -10,6 +10,11 @@ import {
   containsPersonFolder,
   openAllowedFolders,
 } from "./allowed-folders.ts";
+import {
+  describeSite,
+  WorkspaceElsewhere,
+  type WorkspaceHosts,
+} from "../../hosts/workspace-hosts.ts";
 import { belowRoot } from "./resolve-path.ts";
 import { Jail } from "./jail.ts";
 import {
@@ -27,6 +32,10 @@ export interface WorkspaceSettings {
   readonly allowed?: AllowedFolders;
   /** The person's own home folder. */
   readonly person?: string;
+  /** Which host has each workspace, where several share the store. */
+  readonly hosts?: WorkspaceHosts;
+  /** Those of the roots that every host sees. */
+  readonly sharedRoots?: readonly string[];
 }
 
 /** Whether a session may work in a folder. `askable`: once the owner says yes. */
@@ -50,10 +59,21 @@ export interface Workspaces {
    * named as its workspace.
    */
   removeUnusedFolders(purged: SessionRef, workspace: string | null): Promise<void>;
-  /** The folder of a session, without links. Exists when this resolves; rejects with a message otherwise. */
+  /** Before files are put into the session's folder: no other host has it from then on. Rejects if one has. */
+  claim(session: SessionRef): Promise<void>;
+  /**
+   * The folder of a session, without links, claimed for this host. Exists when this resolves; rejects with a message
+   * otherwise.
+   */
   folderFor(session: SessionRef): Promise<string>;
-  /** The same, with the name that the workspace has on every host that shares the store. */
+  /** The same, not claimed, with the name that the workspace has on every host that shares the store. */
   placeFor(session: SessionRef): Promise<ToolPlace>;
+  /**
+   * The session's workspace among those of all hosts. Null if it is on every host, or if there is no such session.
+   */
+  rowOf(session: SessionRef): Promise<string | null>;
+  /** A person has chosen a folder of this host for the session: its files are here. */
+  bind(session: SessionRef): Promise<void>;
   /** Whether the owner's sessions may name this folder. */
   checkFolder(owner: OwnerId, path: string): Promise<FolderState>;
   /** The owner's yes, kept on this machine. */
@@ -74,6 +94,12 @@ interface SessionRef {
   readonly session: SessionId;
 }
 
+/** The session that a workspace belongs to, and what that session calls it. */
+interface FoundPlace {
+  readonly whose: SessionRef;
+  readonly name: string | null;
+}
+
 /** The folder of another session of the same owner. */
 const sessionReference = /^session:(?<id>ses_[0-9a-z]+)$/;
 
@@ -90,15 +116,15 @@ const plainName = /^[\p{L}\p{N}_][\p{L}\p{N}._ -]{0,99}$/u;
  * one of the operator's roots or, where there are none, below a folder that the owner has allowed.
  */
 export function openWorkspaces(
-  { home, roots, allowed = openAllowedFolders(home), person }: WorkspaceSettings,
+  settings: WorkspaceSettings,
   { reads }: Pick<Store, "reads">,
 ): Workspaces {
+  const { home, roots, allowed = openAllowedFolders(home), person } = settings;
+  const { hosts, sharedRoots = [] } = settings;
   const own = join(resolve(home), "workspaces");
 
   /** Follows one reference to another session; a second one in a row is refused. */
-  async function find(
-    whose: SessionRef,
-  ): Promise<{ readonly whose: SessionRef; name: string | null } | null> {
+  async function find(whose: SessionRef): Promise<FoundPlace | null> {
     const row = await reads.session(whose.owner, whose.session);
     if (row === null) return null;
     const named = referencedSession(row.workspace);
@@ -202,9 +228,31 @@ export function openWorkspaces(
     return { folder: real.folder, workspace: `root:${real.folder}` };
   }
 
+  /** A path means another folder on each host, so each session that names one has a row of its own. */
+  function rowAt({ whose: { owner, session }, name }: FoundPlace): string | null {
+    if (name === null) return `session:${session}`;
+    if (plainName.test(name)) return `shared:${ownerFolderName(owner)}/${name}`;
+    if (worktreeIdOf(name) !== null) return name;
+    const path = resolve("/", name);
+    const isShared = sharedRoots.some((root) => path === root || path.startsWith(`${root}/`));
+    return isShared ? null : `path:${session}`;
+  }
+
+  /** From the first claim on the files are here. Rejects if they are on another host. */
+  async function claim(asked: SessionRef): Promise<void> {
+    const place = hosts === undefined ? null : await find(asked);
+    const row = place === null ? null : rowAt(place);
+    const site = row === null ? undefined : await hosts?.claim(row);
+    if (site !== undefined && site.at !== "here") throw new WorkspaceElsewhere(describeSite(site));
+  }
+
   async function placeFor(asked: SessionRef): Promise<ToolPlace> {
     const place = await find(asked);
     if (place === null) throw new Error("There is no such session.");
+    const row = rowAt(place);
+    const site = row === null ? undefined : await hosts?.siteOf(row);
+    if (site?.at === "elsewhere" || site?.at === "lost")
+      throw new WorkspaceElsewhere(describeSite(site));
     const ours = ownFolder(place.whose, place.name);
     const found =
       ours === null ? await findNamed(asked.owner, place.name ?? "") : await makeFolder(ours);
@@ -235,8 +283,21 @@ export function openWorkspaces(
         if (!(await isWorkedIn({ owner, session })))
           await rm(join(own, session), { recursive: true, force: true });
     },
-    folderFor: async (asked) => (await placeFor(asked)).folder,
+    async folderFor(asked) {
+      await claim(asked);
+      return (await placeFor(asked)).folder;
+    },
     placeFor,
+    claim,
+    async rowOf(asked) {
+      const place = await find(asked);
+      return place === null ? null : rowAt(place);
+    },
+    async bind(asked) {
+      const place = await find(asked);
+      const row = place === null ? null : rowAt(place);
+      if (row !== null && /^(?:path|worktree):/.test(row)) await hosts?.bind(row);
+    },
     async checkFolder(owner, path) {
       const found = await findNamed(owner, path);
       if (!("words" in found)) return { state: "allowed" };

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -15,12 +14,13 @@ import {
 } from "@holdfast/protocol";
 import { currentHolder } from "@holdfast/store/identity";
 
+import { openHomeId } from "../../hosts/home-id.ts";
 import { hasChildTag } from "../delegate/child-session.ts";
 import { systemCode } from "../../util/outcome.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import { isDeliveredLane } from "../../gateway/lanes.ts";
 import { serialQueue } from "../../util/serial-queue.ts";
-import { readTextOrEmpty, writeFileAtomically, withFileLock } from "../../util/atomic-file.ts";
+import { writeFileAtomically } from "../../util/atomic-file.ts";
 import {
   fileNames,
   type ProcessEnd,
@@ -93,41 +93,15 @@ export class ProcessManager {
   readonly limits: ProcessLimits;
   readonly store: ProcessStore;
   readonly #deps: ProcessManagerDeps;
-  #homeId: Promise<string> | undefined;
+  /** Tells the processes of this home from those of other homes. */
+  readonly homeId: () => Promise<string>;
   readonly #registrationQueue = serialQueue();
 
   constructor(deps: ProcessManagerDeps) {
     this.#deps = deps;
     this.limits = deps.limits;
+    this.homeId = openHomeId(deps.home, deps.clock);
     this.store = new ProcessStore(deps.store.register);
-  }
-
-  /** The id of this home: tells its processes from those of other homes. */
-  homeId(): Promise<string> {
-    this.#homeId ??= this.#readOrCreateHomeId().catch((error: unknown) => {
-      // The disk may be writable again later.
-      this.#homeId = undefined;
-      throw error;
-    });
-    return this.#homeId;
-  }
-
-  /** Several hosts may start on one home: the first one creates its id. */
-  async #readOrCreateHomeId(): Promise<string> {
-    const file = join(this.parentFolder, "place");
-    for (;;) {
-      const existing = await readTextOrEmpty(file);
-      if (existing !== "") return existing;
-      const created = await withFileLock(file, async () => {
-        const current = await readTextOrEmpty(file);
-        if (current !== "") return current;
-        const name = randomUUID();
-        await writeFileAtomically(file, name);
-        return name;
-      });
-      if (created !== "busy") return created;
-      await this.#deps.clock.sleep(pollMs);
-    }
   }
 
   get parentFolder(): string {

@@ -66,7 +66,7 @@ async function describePortOwner(
   const running = await findRunningHost(home.value);
   if (running !== undefined && Number(new URL(running).port) === port.value)
     return texts.alreadyRunning(running);
-  const { originOf } = await import("../../app.ts");
+  const { originOf } = await import("../../server/http/routing.ts");
   const url = `${originOf(host.value, port.value)}${basePath.value}/`;
   if (!(await isHoldfastHost(url))) return undefined;
   return texts.otherRunning(url);

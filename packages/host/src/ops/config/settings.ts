@@ -97,6 +97,13 @@ export const settings = {
     fallback: () => undefined,
     fallbackInWords: "the address it serves on",
   }),
+  internalAddress: setting<string | undefined>({
+    about: "the address at which other hosts on the same store reach this one",
+    allowed: "an address like http://10.0.0.3:8787, with the base path where there is one",
+    schema: z.string().refine(isWebAddress),
+    fallback: () => undefined,
+    fallbackInWords: "the address it serves on",
+  }),
   url: setting<string | undefined>({
     about: "the host that chat, run and the other commands speak to",
     allowed: "an address like http://127.0.0.1:8787, with the base path where there is one",

@@ -65,6 +65,13 @@ export const toolSettings = {
     fallback: () => [],
     fallbackInWords: "none: sessions work in the home",
   }),
+  sharedRoots: setting<readonly string[]>({
+    about: "those of these folders that every host on the same store sees at the same path",
+    allowed: "absolute paths of folders",
+    schema: listOf(z.string().regex(/^\//)),
+    fallback: () => [],
+    fallbackInWords: "none: the files of a session are on one host",
+  }),
   egressAllow: setting<readonly string[]>({
     about: "hosts beyond the public internet that tools may fetch from",
     allowed: "hosts, or hosts with a port, like wiki.example.org or 127.0.0.1:8080",

@@ -13,6 +13,9 @@ import {
   type Routes,
 } from "@holdfast/protocol";
 import { type Failed, type FailureCode, StoreFailure } from "@holdfast/engine";
+import { isSignedBody } from "../../hosts/accept-forwarded.ts";
+import type { ForwardRequest } from "../../hosts/forward-requests.ts";
+import { isForwarded } from "../../hosts/forwarded-routes.ts";
 import type { Principal } from "../auth/principal.ts";
 import { sendJson } from "../http/send-json.ts";
 import { SecretsLocked } from "../../ops/secrets/encrypted-rows.ts";
@@ -209,6 +212,8 @@ export interface MountDeps {
   /** Aborted when the host starts to stop: no new requests are accepted. */
   readonly stopping: AbortSignal;
   readonly report: (bug: Error) => void;
+  /** Absent where no other host shares the store. */
+  readonly forward?: ForwardRequest | undefined;
 }
 
 /** Mounts one route of the contract with its path, access and schemas. */
@@ -250,7 +255,7 @@ export function mountStream<N extends StreamName>(
 }
 
 function mount<N extends RouteName>(
-  { ids, stopping, report }: MountDeps,
+  { ids, stopping, report, forward }: MountDeps,
   name: N,
   handle: (
     call: Call<N>,
@@ -276,11 +281,17 @@ function mount<N extends RouteName>(
     const principal = c.get("principal");
     if (principal?.by === "api-key" && !apiKeyRoutes.has(name))
       return problem("forbidden", { detail: "An API key reaches its own sessions only." });
+    if (!(await isSignedBody(c)))
+      return problem("forbidden", {
+        detail: "The body is not the one that the other host signed.",
+      });
     const { ownerId: owner } = principal;
     const request = keyedRequest(owner, decoded.value);
     const callIds = request === undefined ? ids : idsOfKeyedRequest(request);
     const call = { owner, principal, ids: callIds, ...decoded.value } as Call<N>;
-    return handle(call, c, request).catch(storeFailureReply);
+    const answerOrForward = async () =>
+      (await forward?.(name, call, c)) ?? handle(call, c, request);
+    return answerOrForward().catch(storeFailureReply);
   }
 
   return {
@@ -289,6 +300,7 @@ function mount<N extends RouteName>(
     policy: route.access,
     ...(route.largestBody !== undefined && { largestBody: route.largestBody }),
     ...(route.linked !== undefined && { linked: route.linked }),
+    forwarded: isForwarded(name),
     async handle(c) {
       const result = await reply(c);
       if (result instanceof Response) return result;

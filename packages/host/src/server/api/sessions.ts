@@ -219,6 +219,7 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
     if ("reason" in begun) return problem("worktree_unavailable", { detail: begun.reason });
     const { session, result } = begun;
     if (result.status === "committed") {
+      await toolset.workspaces.bind({ owner, session });
       if (previousSessionId !== undefined)
         void memory.boundary(owner, previousSessionId, "new_session");
       if (previousInLane !== null && previousInLane !== session)
@@ -273,6 +274,8 @@ export function sessionRoutes(deps: ApiDeps): Route[] {
       if (!caller.approvals) revision ??= row.revision;
     }
     const result = await log.changeSession(owner, id, body, revision);
+    if (result.status === "committed" && body.workspace != null)
+      await toolset.workspaces.bind({ owner, session: id });
     return showCommitted(result, owner, id);
   }
 

@@ -183,6 +183,7 @@ export interface HttpAppDeps extends AccessControlDeps {
   readonly health: () => Promise<Health>;
   readonly host: string;
   readonly origin: string | undefined;
+  readonly internalAddress?: string | undefined;
   readonly basePath: string;
   /** Receives bugs with their stacks. */
   readonly report: (bug: Error, about?: { readonly requestId: string }) => void;

@@ -20,6 +20,7 @@ import {
   type SlowLane,
 } from "../auth/attempt-throttle.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
+import type { AcceptForwarded } from "../../hosts/accept-forwarded.ts";
 import type { Principal } from "../auth/principal.ts";
 import { type Passwords } from "../auth/password.ts";
 import type { SignInThrottle } from "../auth/shared-throttle.ts";
@@ -34,6 +35,8 @@ export interface ServerAddress {
   readonly host: string;
   /** The public origin if a reverse proxy serves it. */
   readonly origin: string | undefined;
+  /** Where other hosts reach it. */
+  readonly internalAddress?: string | undefined;
 }
 
 /** The host and port that the client used. */
@@ -49,12 +52,12 @@ export function checkHostAndOrigin(
   server: ServerAddress,
   isPublic: (path: string) => boolean,
 ): (c: Context) => Response | undefined {
-  const originOf = memoize((host) => {
+  const originOfHost = memoize((host) => {
     const url = URL.parse(`http://${host}`);
     return url !== null && isOwnHostname(url.hostname, server) ? url.origin : undefined;
   });
   return function address(c) {
-    const ownOrigin = originOf(requestHost(c.req));
+    const ownOrigin = originOfHost(requestHost(c.req));
     if (ownOrigin === undefined)
       return sendProblem(c, "forbidden", { detail: "Holdfast does not answer to this host name." });
     const origin = c.req.header("origin");
@@ -67,11 +70,11 @@ export function checkHostAndOrigin(
 }
 
 /** People use few host names again and again. Anonymous clients may make up many long ones, which are not cached. */
-function memoize<T>(originOf: (name: string) => T): (name: string) => T {
+function memoize<T>(find: (name: string) => T): (name: string) => T {
   const known = new Map<string, T>();
   return (name) => {
     if (known.has(name)) return known.get(name) as T;
-    const result = originOf(name);
+    const result = find(name);
     if (known.size < maxNames && name.length < maxNameLength) known.set(name, result);
     return result;
   };
@@ -83,13 +86,20 @@ const maxNameLength = 300;
 function isOwnHostname(hostname: string, server: ServerAddress): boolean {
   const bare = hostname.replace(/^\[|\]$/g, "");
   if (isLoopback(bare) || bare === server.host.toLowerCase()) return true;
-  if (server.origin !== undefined && hostname === URL.parse(server.origin)?.hostname) return true;
+  const named = [server.origin, server.internalAddress].flatMap((address) => address ?? []);
+  if (named.some((address) => hostname === URL.parse(address)?.hostname)) return true;
   // An IP address cannot be rebound, and a wildcard listener does not know its own addresses.
   return isWildcard(server.host) && isIP(bare) !== 0;
 }
 
-export function isWildcard(host: string): boolean {
+function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
+}
+
+/** Where a host on this machine can be reached. */
+export function originOf(host: string, port: number): string {
+  if (isWildcard(host)) return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /**
@@ -134,6 +144,8 @@ export interface AccessControlDeps {
   readonly bodyBudget?: BodyBudget;
   /** Trusted proxies. */
   readonly proxies?: readonly string[];
+  /** Absent where no other host shares the store. */
+  readonly acceptForwarded?: AcceptForwarded | undefined;
 }
 
 /** Everything that decides who gets in, and how often they may try. */
@@ -148,6 +160,7 @@ export interface AccessControl {
   readonly anonymousConnections: AnonymousConnections | undefined;
   readonly bodyBudget: BodyBudget;
   readonly addressOf: ClientAddress;
+  readonly acceptForwarded: AcceptForwarded | undefined;
 }
 
 export function createAccessControl(deps: AccessControlDeps): AccessControl {
@@ -162,13 +175,20 @@ export function createAccessControl(deps: AccessControlDeps): AccessControl {
     anonymousConnections: deps.anonymousConnections,
     bodyBudget: deps.bodyBudget ?? createBodyBudget(),
     addressOf: readClientAddress(deps.proxies ?? []),
+    acceptForwarded: deps.acceptForwarded,
   };
 }
 
 export interface HostEnv {
   /** The connection; absent for in-process requests of tests. */
   Bindings: Partial<HttpBindings>;
-  Variables: { principal: Principal; requestId: string; encodeProblem?: EncodeProblem };
+  Variables: {
+    principal: Principal;
+    requestId: string;
+    encodeProblem?: EncodeProblem;
+    /** The host that passed this request on, and the digest of the body that it signed. */
+    forwardedFrom?: { readonly host: string; readonly body: string };
+  };
 }
 
 /** Both ends of the request's connection, if it has one. */
@@ -191,10 +211,14 @@ export interface Route {
   readonly largestBody?: number;
   /** Images and downloads of the page lead to it: it accepts a link key. */
   readonly linked?: boolean;
+  /** Other hosts on the store pass requests of people on to it. */
+  readonly forwarded?: boolean;
   readonly handle: (c: Context<HostEnv>) => Response | Promise<Response>;
 }
 
-export type RouteDeclaration = Required<Pick<Route, "policy" | "largestBody" | "linked">>;
+export type RouteDeclaration = Required<
+  Pick<Route, "policy" | "largestBody" | "linked" | "forwarded">
+>;
 
 /** Routes and middleware with what each of them declared. */
 export interface PolicyTable {
@@ -216,11 +240,19 @@ export function createPolicyTable(): PolicyTable {
     },
     mount(
       app,
-      { method, path, policy, largestBody = defaultMaxBodyBytes, linked = false, handle },
+      {
+        method,
+        path,
+        policy,
+        largestBody = defaultMaxBodyBytes,
+        linked = false,
+        forwarded = false,
+        handle,
+      },
     ) {
       // One function per route, so that two routes sharing a handler keep separate policies.
       const handler: Handler<HostEnv> = (c) => handle(c);
-      declared.set(handler, { policy, largestBody, linked });
+      declared.set(handler, { policy, largestBody, linked, forwarded });
       app.on(method, path, handler);
     },
   };
@@ -233,6 +265,11 @@ export function authenticateRequests(
   return async function authenticate(c, declared) {
     if (declared?.policy === "open" || declared?.policy === "signed") return undefined;
     if (declared === undefined && !isProtected(c.req.path)) return sendProblem(c, "not_found");
+
+    const passedOn = (await access.acceptForwarded?.(c, declared).catch(storeFailure)) ?? "none";
+    if (passedOn === "unknown") return sendProblem(c, "store_unavailable");
+    if (passedOn === "refused") return sendProblem(c, "forbidden", { detail: notForwarded });
+    if (passedOn === "accepted") return admit(c);
 
     const authorization = c.req.header("authorization");
     const isThrottled = authorization !== undefined && access.tokenStrength === "guessable";
@@ -249,12 +286,18 @@ export function authenticateRequests(
     if (principal === "unknown") return sendProblem(c, "store_unavailable");
     if (principal === undefined) return sendProblem(c, "unauthorized");
     if (isThrottled) access.attempts.reset(access.addressOf(c));
+    c.set("principal", principal);
+    return admit(c);
+  };
+
+  function admit(c: Context<HostEnv>): undefined {
     const { incoming } = connectionOf(c);
     if (incoming !== undefined) access.anonymousConnections?.sockets.delete(incoming.socket);
-    c.set("principal", principal);
-    return undefined;
-  };
+  }
 }
+
+const notForwarded =
+  "This request claims to come from another host, and is not signed with the key of these hosts: give every host the same HOLDFAST_SECRETS_KEY.";
 
 function storeFailure(error: unknown): "unknown" {
   if (error instanceof StoreFailure) return "unknown";
@@ -281,6 +324,7 @@ function stricterOf(a: RouteDeclaration, b: RouteDeclaration): RouteDeclaration 
     policy: policies.indexOf(a.policy) > policies.indexOf(b.policy) ? a.policy : b.policy,
     largestBody: Math.min(a.largestBody, b.largestBody),
     linked: a.linked && b.linked,
+    forwarded: a.forwarded && b.forwarded,
   };
 }
 
