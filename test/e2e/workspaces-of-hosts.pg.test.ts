@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, SessionState } from "@holdfast/client";
 import type { SessionId } from "@holdfast/protocol";
@@ -52,9 +52,8 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   expect(readFileSync(join(folderIn(one), "tide.txt"), "utf8")).toBe("high at seven");
 
   // The message arrives at a host that has not got the files.
-  expect(shownIn(await ask(two.client, id, "read_file", { path: "tide.txt" }))).toContain(
-    "high at seven",
-  );
+  const elsewhere = await ask(two.client, id, "grep", { pattern: "at sev" });
+  expect(shownIn(elsewhere)).toContain("tide.txt:1: high at seven");
   const listed = valueOf(await two.client.listFiles({ params, query: {} }));
   expect(listed.entries.map(({ name }) => name)).toEqual(["tide.txt"]);
   const read = await fetch(`${two.address}api/sessions/${id}/file?path=tide.txt&as=text`, {
@@ -76,6 +75,11 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   const missing = await two.client.listFiles({ params, query: { path: "nowhere" } });
   expect(missing).toMatchObject({ ok: false, error: { code: "file_not_found" } });
   expect(existsSync(folderIn(two))).toBe(false);
+
+  const given = valueOf(await two.client.createSession({ body: {} })).session.id;
+  await ask(one.client, given, "write_file", { path: "old.txt", content: "before" });
+  const takeOver = () => two.client.takeOverWorkspace({ params: { id: given }, body: {} });
+  expect(await takeOver()).toMatchObject({ ok: false, error: { code: "workspace_not_lost" } });
 
   // A host with another key is not believed, and neither is anybody who signs nothing.
   expect(await stranger.client.listFiles({ params, query: {} })).toMatchObject({
@@ -102,9 +106,19 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   expect(shownIn(refused)).toContain("Start that host again");
   expect(existsSync(folderIn(two))).toBe(false);
 
+  // Only a person gives the files up, and then everybody is told.
+  valueOf(await takeOver());
+  const emptied = await ask(two.client, given, "write_file", { path: "new.txt", content: "after" });
+  expect(shownIn(emptied)).toContain("It continues in an empty folder");
+  expect(readdirSync(join(two.home, "workspaces", given))).toEqual(["new.txt"]);
+
   const again = await serve({ HOLDFAST_HOME: one.home });
   await expect.poll(lost, { timeout: 30_000 }).toBe("");
   const continued = await ask(two.client, id, "read_file", { path: "tide.txt" });
   expect(continued.run).toMatchObject({ state: "completed" });
   expect(valueOf(await again.client.listFiles({ params, query: {} })).entries).toHaveLength(2);
+  // What it has is stale: it is kept, and not used.
+  const current = await again.client.listFiles({ params: { id: given }, query: {} });
+  expect(valueOf(current).entries.map(({ name }) => name)).toEqual(["new.txt"]);
+  expect(readdirSync(join(one.home, "workspaces", given))).toEqual(["old.txt"]);
 });

@@ -250,6 +250,7 @@ export async function openApp(
     closing: closing.signal,
     report,
     forward: cluster?.forwarder(toolset),
+    workspaceHosts: cluster?.workspaceHosts,
   };
   const api = apiRoutes(apiDeps);
   const protocols = createProtocols({
@@ -290,6 +291,7 @@ export async function openApp(
     log,
     runner: engine,
     processes,
+    hosts: cluster?.hosts,
     worktrees: toolset.worktrees,
     spendLimits: runtime.spendLimits,
     redact,

@@ -1,5 +1,6 @@
 import { type Log, type Runner, type Store, systemClock } from "@holdfast/engine";
 import { ids, ownerId } from "@holdfast/protocol";
+import type { Hosts } from "../hosts/hosts.ts";
 import type { Config } from "../ops/config/settings.ts";
 import type { Redact } from "../ops/secrets/redact.ts";
 import type { Logger } from "../ops/telemetry/logger.ts";
@@ -24,6 +25,7 @@ export interface WorkerDeps {
   readonly log: Log;
   readonly runner: Pick<Runner, "notify">;
   readonly processes: ProcessManager;
+  readonly hosts: Pick<Hosts, "find"> | undefined;
   readonly worktrees: Pick<Worktrees, "recover">;
   readonly spendLimits: SpendLimits;
   readonly redact: Redact;
@@ -38,6 +40,7 @@ export async function createWorkers({
   log,
   runner,
   processes,
+  hosts,
   worktrees,
   spendLimits,
   redact,
@@ -54,6 +57,7 @@ export async function createWorkers({
     createProcessWatcher({
       ...shared,
       manager: processes,
+      hosts,
       reports: config.processReports.value,
       turnsInARow: config.processTurns.value,
     }),

@@ -22,6 +22,11 @@ export interface WorkspaceHosts {
   claim(workspace: string): Promise<WorkspaceSite>;
   /** A person names a folder of this host: wherever it was, the workspace is here from now on. */
   bind(workspace: string): Promise<void>;
+  /**
+   * A person gives up the files of a lost host: the workspace is here from now on, and empty. Resolves to where it is,
+   * which is elsewhere if it was not lost, or if another host was faster.
+   */
+  takeOver(workspace: string): Promise<WorkspaceSite>;
   /** A host where agents run, for a workspace that is nowhere. Null: this one, or none is up. */
   otherRunner(): Promise<KnownHost | null>;
 }
@@ -89,6 +94,12 @@ export function openWorkspaceHosts(
         if (row?.host === id || (await put(workspace, row)) !== null) return;
       }
     },
+    async takeOver(workspace) {
+      const row = await read(workspace);
+      const site = await siteOf(row);
+      if (site.at !== "lost" || !(await hasRunner())) return site;
+      return siteOf((await put(workspace, row)) ?? (await read(workspace)));
+    },
     async otherRunner() {
       if (await hasRunner()) return null;
       return (await hosts.all()).find(({ isUp, runs }) => isUp && runs) ?? null;
@@ -106,7 +117,7 @@ export function describeSite(site: Exclude<WorkspaceSite, { readonly at: "here" 
     case "lost": {
       const { name, seenAt } = site.host;
       const since = seenAt === null ? "" : ` since ${new Date(seenAt).toISOString()}`;
-      return `The files of this conversation are on the host ${name}, which has not been heard from${since}. Start that host again, then retry.`;
+      return `The files of this conversation are on the host ${name}, which has not been heard from${since}. Start that host again, then retry; or give these files up, and continue with an empty folder: holdfast workspaces take-over, with the id of the conversation.`;
     }
   }
 }

@@ -12,6 +12,7 @@ import { createProcessesTool } from "../../src/automation/processes/processes-to
 import { createProcessWatcher } from "../../src/automation/processes/process-watcher.ts";
 import { ProcessManager } from "../../src/automation/processes/process-manager.ts";
 import { createBuiltInTools } from "../../src/agent/toolset.ts";
+import type { Hosts } from "../../src/hosts/hosts.ts";
 import type { Confinement } from "../../src/sandbox/confinement.ts";
 import { unconfined } from "./open-confinement.ts";
 import { openWorkspaces } from "../../src/agent/workspace/workspaces.ts";
@@ -22,11 +23,13 @@ interface HostOptions {
   readonly reports?: "turn" | "notice";
   readonly turnsInARow?: number;
   readonly confinement?: Confinement;
+  readonly hosts?: Hosts;
+  readonly silentMs?: number;
 }
 
 /** A host's handling of background processes; a second one on the same home and store is that host after a restart. */
 export function openProcessHost(home: string, store: Store, options: HostOptions) {
-  const { perSession = 4, reports = "turn", turnsInARow = 10, owner } = options;
+  const { perSession = 4, reports = "turn", turnsInARow = 10, owner, hosts, silentMs } = options;
   const manager = new ProcessManager({
     home,
     store,
@@ -44,6 +47,8 @@ export function openProcessHost(home: string, store: Store, options: HostOptions
     runner: { notify: (_, session) => void notified.push(session) },
     reports,
     turnsInARow,
+    hosts,
+    ...(silentMs !== undefined && { silentMs }),
     report: (bug) => {
       throw bug;
     },

@@ -72,6 +72,18 @@ export const workspaceRoutes = {
     headers: idempotencyHeader,
     repeat: "key",
   }),
+  takeOverWorkspace: defineRoute({
+    ...common,
+    method: "POST",
+    path: "/api/sessions/:id/workspace/take-over",
+    summary: "Give up the files of a host that is gone, and continue here with an empty folder",
+    body: z.strictObject({}),
+    example: {},
+    answer: { media: "json", status: 200, schema: workspaceView },
+    problems: ["session_not_found", "workspace_not_lost", "file_refused", "workspace_elsewhere"],
+    headers: idempotencyHeader,
+    repeat: "key",
+  }),
   listFolders: defineRoute({
     method: "GET",
     path: "/api/folders",

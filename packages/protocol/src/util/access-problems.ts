@@ -65,6 +65,11 @@ export const accessProblems = {
     title: "The files are on another host, which cannot be reached.",
     next: "Read `detail`: it names the host and says what to do.",
   },
+  workspace_not_lost: {
+    status: 409,
+    title: "The files of this conversation are not lost.",
+    next: "Use them as they are: requests and runs go to the host that has them.",
+  },
   secrets_locked: {
     status: 503,
     title: "This host cannot open the stored secrets.",

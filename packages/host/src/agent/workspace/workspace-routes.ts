@@ -1,5 +1,7 @@
+import { newEvent } from "@holdfast/protocol";
 import type { ApiDeps } from "../../server/api/deps.ts";
-import { answer, type Call, mountCall, problem } from "../../server/api/endpoint.ts";
+import { answer, type Call, mountCall, problem, problemFrom } from "../../server/api/endpoint.ts";
+import { describeSite } from "../../hosts/workspace-hosts.ts";
 import type { Route } from "../../server/http/routing.ts";
 
 /** The instructions in a session's workspace, and whether a person trusts them. */
@@ -28,7 +30,36 @@ export function workspaceRoutes(deps: ApiDeps): Route[] {
     }
   }
 
-  return [mountCall(deps, "readWorkspace", show), mountCall(deps, "trustWorkspace", decide)];
+  /** The notice comes first: a crash in between must not leave an empty folder that nobody was told of. */
+  async function takeOver({ owner, params, ids }: Call<"takeOverWorkspace">) {
+    const { log, toolset, workspaceHosts } = deps;
+    const session = { owner, session: params.id };
+    if ((await log.store.reads.session(owner, params.id)) === null)
+      return problem("session_not_found");
+    const row = await toolset.workspaces.rowOf(session);
+    const site = row === null ? undefined : await workspaceHosts?.siteOf(row);
+    if (row === null || site?.at !== "lost") return problem("workspace_not_lost");
+    if ((await toolset.workspaces.setStaleAside(session)) === null)
+      return problem("file_refused", {
+        detail: "This conversation works in a folder of that host. Choose another folder for it.",
+      });
+    const text = `The files of this conversation are on the host ${site.host.name}, which is gone. It continues in an empty folder: nothing that was there before is here.`;
+    const details = { tellsModel: true };
+    const notice = { noticeId: ids.make("notice"), kind: "workspace_given_up", text, details };
+    const events = [newEvent(ids.make("event"), "notice.added", notice)];
+    const told = await log.commit({ ...session, events });
+    if (told.status !== "committed") return problemFrom(told);
+    const taken = await workspaceHosts?.takeOver(row);
+    if (taken !== undefined && taken.at !== "here")
+      return problem("workspace_elsewhere", { detail: describeSite(taken) });
+    return show({ owner, params });
+  }
+
+  return [
+    mountCall(deps, "readWorkspace", show),
+    mountCall(deps, "trustWorkspace", decide),
+    mountCall(deps, "takeOverWorkspace", takeOver),
+  ];
 }
 
 /** Where sessions may work on this machine. */

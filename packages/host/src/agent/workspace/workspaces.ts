@@ -1,5 +1,5 @@
-import { mkdir, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
 
 import type { SessionRow, Store, ToolPlace } from "@holdfast/engine";
 import { type AllowedFolder, type OwnerId, type SessionId, sessionId } from "@holdfast/protocol";
@@ -15,6 +15,7 @@ import {
   WorkspaceElsewhere,
   type WorkspaceHosts,
 } from "../../hosts/workspace-hosts.ts";
+import { systemCode } from "../../util/outcome.ts";
 import { belowRoot } from "./resolve-path.ts";
 import { Jail } from "./jail.ts";
 import {
@@ -72,6 +73,11 @@ export interface Workspaces {
    * The session's workspace among those of all hosts. Null if it is on every host, or if there is no such session.
    */
   rowOf(session: SessionRef): Promise<string | null>;
+  /**
+   * What this host still has of the session's folder, from before another host had it, is kept aside. Null if the folder
+   * is not Holdfast's own.
+   */
+  setStaleAside(session: SessionRef): Promise<"aside" | null>;
   /** A person has chosen a folder of this host for the session: its files are here. */
   bind(session: SessionRef): Promise<void>;
   /** Whether the owner's sessions may name this folder. */
@@ -281,7 +287,8 @@ export function openWorkspaces(
       const named = referencedSession(workspace);
       for (const session of named === null ? [purged] : [purged, named])
         if (!(await isWorkedIn({ owner, session })))
-          await rm(join(own, session), { recursive: true, force: true });
+          for (const folder of [join(own, session), join(own, "stale", session)])
+            await rm(folder, { recursive: true, force: true });
     },
     async folderFor(asked) {
       await claim(asked);
@@ -292,6 +299,17 @@ export function openWorkspaces(
     async rowOf(asked) {
       const place = await find(asked);
       return place === null ? null : rowAt(place);
+    },
+    async setStaleAside(asked) {
+      const place = await find(asked);
+      const ours = place === null ? null : ownFolder(place.whose, place.name);
+      if (ours === null) return null;
+      const aside = join(own, "stale", relative(own, ours.folder));
+      await mkdir(aside, { recursive: true, mode: 0o700 });
+      await rename(ours.folder, join(aside, String(Date.now()))).catch((error: unknown) => {
+        if (systemCode(error) !== "ENOENT") throw error;
+      });
+      return "aside";
     },
     async bind(asked) {
       const place = await find(asked);

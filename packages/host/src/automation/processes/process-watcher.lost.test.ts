@@ -19,7 +19,15 @@ import { createLiveness } from "@holdfast/store/identity";
 import { expect, onTestFinished, test } from "vitest";
 
 import { deterministicIds } from "../../util/deterministic-ids.ts";
-import { openProcesses, untilReported } from "../../../test/support/process-rig.ts";
+import { openHomeId } from "../../hosts/home-id.ts";
+import { openHosts } from "../../hosts/hosts.ts";
+import { openKeyring } from "../../ops/secrets/secrets-key.ts";
+import { keySettings } from "../../../test/support/providers/models.ts";
+import {
+  openProcesses,
+  openProcessHost,
+  untilReported,
+} from "../../../test/support/process-rig.ts";
 import { fileNames, readStartRecord, readEnd } from "./process-folder.ts";
 
 async function open(options?: Parameters<typeof openProcesses>[0]) {
@@ -90,6 +98,38 @@ test("when its files cannot be written, nothing is started and its slot is free 
   const id = await host.start("exit 0");
   expect(await untilReported(host, id)).toMatchObject({ told: "accepted" });
   expect(await host.said()).toHaveLength(1);
+});
+
+test("a process of another home is reported as lost once that host has been silent, and not before", async () => {
+  const host = await open();
+  const id = await host.start("sleep 600");
+  const home = mkdtempSync(join(tmpdir(), "holdfast-other-home-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const openHome = (folder: string) =>
+    openHosts({
+      store: host.store,
+      id: openHomeId(folder),
+      keyring: openKeyring(keySettings(folder)),
+      runs: true,
+      process: "runner",
+      leaseMs: 1_000,
+      report: (bug) => {
+        throw bug;
+      },
+    });
+  const lost = openHome(host.home);
+  const hosts = openHome(home);
+  const other = openProcessHost(home, host.store, { owner: host.owner, hosts, silentMs: 0 });
+  const stateSeen = async () => {
+    await other.watch.checkAll();
+    return (await hosts.find(await lost.id()))?.isUp;
+  };
+  lost.start(null);
+  while ((await stateSeen()) !== true) await systemClock.sleep(20);
+  expect((await host.desk.store.find(host.owner, null, id))?.process.end).toBeNull();
+  lost.stop();
+  expect(await untilReported(other, id)).toMatchObject({ end: { kind: "lost" } });
+  expect(JSON.stringify(await host.said())).toContain("was lost with its host");
 });
 
 test("files of a process that the register has forgotten are removed, and those of others stay", async () => {

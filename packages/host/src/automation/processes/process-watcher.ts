@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { admitMessage, type Clock, type Log, type Runner, StoreFailure } from "@holdfast/engine";
 import { type IdSource, laneKey, newEvent, type OwnerId, processId } from "@holdfast/protocol";
 
+import type { Hosts } from "../../hosts/hosts.ts";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
 import type { ProcessManager } from "./process-manager.ts";
 import type { ProcessEnd } from "./process-folder.ts";
@@ -20,6 +21,10 @@ export interface ProcessWatcherDeps {
   readonly reports: "turn" | "notice";
   /** How many turns in a row process ends may start without a person's message. */
   readonly turnsInARow: number;
+  /** Absent where no other host shares the store. */
+  readonly hosts?: Pick<Hosts, "find"> | undefined;
+  /** How long a host is silent before its processes count as lost. */
+  readonly silentMs?: number;
   readonly report: (bug: Error) => void;
 }
 
@@ -31,6 +36,8 @@ const busyMs = 500;
 const idleMs = 5_000;
 /** A host that has reported nothing this long after its process's time limit is gone. */
 const abandonedMs = 600_000;
+/** A host that restarts finds its processes running, so others leave it time for that. */
+const defaultSilentMs = 600_000;
 const cleanupMs = 3_600_000;
 
 /**
@@ -101,7 +108,7 @@ async function checkProcess(
   const state = await manager.stateOf(process);
   if (state.kind === "elsewhere") {
     const isAbandoned = now > process.startedAt + process.timeLimitMs + abandonedMs;
-    if (!isAbandoned) return "running";
+    if (!isAbandoned && !(await isSilent(deps, process.place, now))) return "running";
     return recordEnd(deps, found, { kind: "lost" }, now);
   }
   if (state.kind === "ended") return recordEnd(deps, found, state.end, now);
@@ -111,6 +118,16 @@ async function checkProcess(
   else if (session === null || session.trashedAt !== null)
     await manager.stop(owner, null, process.id, "session");
   return "running";
+}
+
+/** A host that this one has never heard of may be of an earlier version. */
+async function isSilent(
+  { hosts, silentMs = defaultSilentMs }: ProcessWatcherDeps,
+  place: string,
+  now: number,
+): Promise<boolean> {
+  const host = await hosts?.find(place);
+  return host != null && !host.isUp && now > host.seenAt + silentMs;
 }
 
 /** Records the end before reporting it: if this host dies in between, the next one reports it. */

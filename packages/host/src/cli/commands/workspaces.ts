@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { sessionId } from "@holdfast/protocol";
 import { type ActionCall, failed, printCells, runAction, say } from "../actions.ts";
 import { type Command, exit, hasFlag } from "../command.ts";
 import { cleanJson, cleanLine } from "../screen/text.ts";
@@ -6,7 +7,12 @@ import { workspacesStrings as texts } from "../strings/access.ts";
 import { programStrings } from "../strings/program.ts";
 
 export const workspaces: Command = {
-  usage: ["workspaces list", "workspaces allow [folder]", "workspaces forget [folder]"],
+  usage: [
+    "workspaces list",
+    "workspaces allow [folder]",
+    "workspaces forget [folder]",
+    "workspaces take-over <session>",
+  ],
   about: texts.about,
   flags: { json: { type: "boolean", about: programStrings.flags.json } },
   examples: [
@@ -19,7 +25,7 @@ export const workspaces: Command = {
     runAction(given, terminal, { command: "workspaces", usual: "list", actions }),
 };
 
-const actions = { list, allow, forget };
+const actions = { list, allow, forget, "take-over": takeOver };
 
 /** The named folder, or the current one. */
 const pathIn = ({ words: [folder = "."] }: ActionCall): string => resolve(folder);
@@ -61,4 +67,15 @@ async function forget(call: ActionCall): Promise<number> {
   const forgotten = await client.forgetFolder({ params: { id: folder.id } });
   if (!forgotten.ok) return failed(call, forgotten);
   return say(call, texts.forgotten(path));
+}
+
+/** Only for the files of a host that is gone: the folder is empty afterwards. */
+async function takeOver(call: ActionCall): Promise<number> {
+  const id = sessionId.safeParse(call.words[0]);
+  if (!id.success) {
+    call.terminal.printError(texts.whichSession);
+    return exit.failed;
+  }
+  const taken = await call.client.takeOverWorkspace({ params: { id: id.data }, body: {} });
+  return taken.ok ? say(call, texts.takenOver) : failed(call, taken);
 }

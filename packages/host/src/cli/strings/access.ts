@@ -8,6 +8,9 @@ export const workspacesStrings = {
     list: "the operator's roots, and what you have allowed",
     forget: "you are asked again from now on",
   },
+  whichSession: "Say which conversation: holdfast workspaces take-over <session>",
+  takenOver:
+    "The files of the lost host are given up. The conversation continues in an empty folder.",
   kinds: { root: "root", allowed: "allowed" },
   none: "None. Sessions work in folders of their own. To allow this one: holdfast workspaces allow",
   allowed: (path: string) => `Sessions may work in ${path}.`,

@@ -28,6 +28,7 @@ import type { ModelRegistry } from "../../agent/models/registry.ts";
 import type { WebSearch } from "../../agent/search/web-search.ts";
 import type { Secrets } from "../../ops/secrets/secrets.ts";
 import type { Toolset } from "../../agent/toolset.ts";
+import type { WorkspaceHosts } from "../../hosts/workspace-hosts.ts";
 import type { ProcessManager } from "../../automation/processes/process-manager.ts";
 import type { Metrics } from "../../ops/telemetry/metrics.ts";
 import type { PageSettings } from "../../ops/page-settings/page-settings.ts";
@@ -93,6 +94,8 @@ export interface ApiDeps extends MountDeps {
   readonly bot?: BotAdmin;
   /** Absent where the host cannot receive webhooks. */
   readonly webhooks?: WebhookAdmin;
+  /** Absent where no other host shares the store. */
+  readonly workspaceHosts?: Pick<WorkspaceHosts, "siteOf" | "takeOver"> | undefined;
   readonly clock: Clock;
   /** This process, as the holder of a lease. */
   readonly holder: () => Holder;
