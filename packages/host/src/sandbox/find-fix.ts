@@ -22,6 +22,6 @@ export function findFix(): string | null {
   if (read("/proc/sys/user/max_user_namespaces") === "0")
     return "Run: sudo sysctl -w user.max_user_namespaces=15000.";
   if (existsSync("/.dockerenv") || existsSync("/run/.containerenv"))
-    return "Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined.";
+    return "Start the container with --security-opt seccomp=deploy/seccomp.json --security-opt apparmor=unconfined --security-opt systempaths=unconfined.";
   return `Install util-linux 2.36 or newer and iproute2. ${install}`;
 }
