@@ -1,4 +1,5 @@
 export { openPostgresStore } from "./open.ts";
 export type { PostgresOptions } from "./settings.ts";
 export type { PostgresStore } from "./store.ts";
-export { readServerFacts, type ServerFacts } from "./open.ts";
+export { readServerFacts, readUpgradeFacts, type ServerFacts, type UpgradeFacts } from "./open.ts";
+export type { ConnectedHost, PendingMigration, SchemaState } from "../schema/upgrade.ts";

@@ -2,6 +2,7 @@ import { sleep } from "@holdfast/protocol";
 import type { Client } from "pg";
 import { z } from "zod";
 import { type Migration, readMigrations } from "../schema/migrations.ts";
+import { oldestHostOf, pendingAfter, type SchemaState } from "../schema/upgrade.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
 import { isLockTimeout } from "./errors.ts";
 
@@ -78,19 +79,27 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   );
 }
 
-/** The first line of a migration that leaves running hosts alone. */
-const declaration = /^-- Works beside hosts of schema (\d{4}) and newer\.$/m;
-
-/** The schema that a host must know to use a database with this migration: its own, unless it says otherwise. */
-function oldestHostOf({ number, sql }: Migration): number {
-  const [firstLine = ""] = sql.split("\n", 1);
-  return Number(declaration.exec(firstLine)?.[1] ?? number);
-}
-
 const appliedMigration = z.object({
   version: z.coerce.number(),
   oldest_host: z.coerce.number().nullable(),
 });
+
+/** What `migrate` would do. Changes nothing. */
+export async function readSchemaState(
+  client: Client,
+  known: readonly Migration[] = migrations,
+): Promise<SchemaState> {
+  const newest = known.at(-1)?.number ?? 0;
+  const { rows: tables } = await client.query(
+    "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'holdfast_migrations'",
+  );
+  if (tables.length === 0)
+    return { current: 0, newest, needed: 0, pending: pendingAfter(0, known) };
+  const applied = await readApplied(client);
+  const current = Math.max(0, ...applied.map(({ version }) => version));
+  const needed = neededBy(applied.filter(({ version }) => version > newest));
+  return { current, newest, needed, pending: pendingAfter(current, known) };
+}
 
 async function findNextMigration(
   client: Client,
@@ -103,22 +112,28 @@ async function findNextMigration(
       applied_at  timestamptz NOT NULL DEFAULT now(),
       oldest_host bigint
     )`);
-  // 0.1.0 created the table without `oldest_host`.
-  const { rows } = await client.query(
-    "SELECT version, to_jsonb(m) ->> 'oldest_host' AS oldest_host FROM holdfast_migrations m",
-  );
-  const applied = rows.map((row) => appliedMigration.parse(row));
+  const applied = await readApplied(client);
   refuseNewer(applied, known.at(-1)?.number ?? 0);
   const newest = Math.max(0, ...applied.map(({ version }) => version));
   return known.find(({ number }) => number > newest);
 }
 
-function refuseNewer(
-  applied: readonly z.infer<typeof appliedMigration>[],
-  newestKnown: number,
-): void {
+type AppliedMigration = z.infer<typeof appliedMigration>;
+
+async function readApplied(client: Client): Promise<readonly AppliedMigration[]> {
+  // 0.1.0 created the table without `oldest_host`.
+  const { rows } = await client.query(
+    "SELECT version, to_jsonb(m) ->> 'oldest_host' AS oldest_host FROM holdfast_migrations m",
+  );
+  return rows.map((row) => appliedMigration.parse(row));
+}
+
+const neededBy = (applied: readonly AppliedMigration[]): number =>
+  Math.max(0, ...applied.map(({ version, oldest_host }) => oldest_host ?? version));
+
+function refuseNewer(applied: readonly AppliedMigration[], newestKnown: number): void {
   const newer = applied.filter(({ version }) => version > newestKnown);
-  const needed = Math.max(0, ...newer.map(({ version, oldest_host }) => oldest_host ?? version));
+  const needed = neededBy(newer);
   if (needed <= newestKnown) return;
   const newest = Math.max(...newer.map(({ version }) => version));
   throw new OpenFailure(

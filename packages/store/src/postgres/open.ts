@@ -1,9 +1,10 @@
 import type { Client } from "pg";
+import type { ConnectedHost, SchemaState } from "../schema/upgrade.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
 import { connectForMigrations } from "./connection.ts";
 import { type PostgresOptions, withDefaults } from "./settings.ts";
 import { failureOf } from "./errors.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, readSchemaState } from "./migrate.ts";
 import { createStore, type PostgresStore } from "./store.ts";
 
 export interface ServerFacts {
@@ -25,6 +26,35 @@ export async function readServerFacts(options: PostgresOptions): Promise<ServerF
     const [row] = rows;
     if (row === undefined) throw new Error("The server does not say what it is.");
     return { ...row, now: Number(row.now) };
+  } finally {
+    await client.end();
+  }
+}
+
+export interface UpgradeFacts {
+  readonly schema: SchemaState;
+  readonly hosts: readonly ConnectedHost[];
+  /** The longest transaction of anybody else: a migration waits for the tables that it uses. */
+  readonly longest: { readonly pid: number; readonly seconds: number } | null;
+}
+
+/** What to know before a newer version opens this store. Changes nothing there. Rejects with the driver's error. */
+export async function readUpgradeFacts(options: PostgresOptions): Promise<UpgradeFacts> {
+  const client = await connectForMigrations(withDefaults(options));
+  try {
+    const { rows: hosts } = await client.query<{ address: string | null; connections: number }>(
+      // Each host has one connection that listens.
+      `SELECT host(client_addr) AS address, count(*)::int AS connections FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'holdfast signals'
+        GROUP BY client_addr ORDER BY client_addr`,
+    );
+    const { rows: transactions } = await client.query<{ pid: number; seconds: number }>(
+      `SELECT pid, floor(extract(epoch FROM clock_timestamp() - xact_start))::int AS seconds
+         FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL
+        ORDER BY xact_start LIMIT 1`,
+    );
+    return { schema: await readSchemaState(client), hosts, longest: transactions[0] ?? null };
   } finally {
     await client.end();
   }

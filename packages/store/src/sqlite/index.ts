@@ -1,4 +1,5 @@
 export { openSqliteStore, type SqliteOptions, type SqliteStore } from "./store.ts";
 export { installProbe } from "./connection.ts";
 export { checkFileSystem } from "./database-file.ts";
-export { whySqliteVersionRefused } from "./migrate.ts";
+export { readSqliteSchemaState, whySqliteVersionRefused } from "./migrate.ts";
+export type { PendingMigration, SchemaState } from "../schema/upgrade.ts";

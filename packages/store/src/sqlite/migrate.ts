@@ -1,5 +1,7 @@
+import { DatabaseSync } from "node:sqlite";
 import { sleep } from "@holdfast/protocol";
 import { type Migration, readMigrations } from "../schema/migrations.ts";
+import { pendingAfter, type SchemaState } from "../schema/upgrade.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
 import type { Connection } from "./connection.ts";
 import { isBusy } from "./errors.ts";
@@ -64,13 +66,25 @@ export async function migrate(
   }
 }
 
+/** What `migrate` would do to a file that exists. Changes nothing. Throws if the file is no database of ours. */
+export function readSqliteSchemaState(file: string): SchemaState {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const pragmaOf = (name: string): number =>
+      Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+    if (pragmaOf("application_id") !== applicationId) throw notOurs();
+    const known = readMigrations(migrationsFolder);
+    const [current, newest] = [pragmaOf("user_version"), known.length];
+    return { current, newest, needed: current, pending: pendingAfter(current, known) };
+  } finally {
+    database.close();
+  }
+}
+
 function refuseUnknown(connection: Connection, newest: number): void {
   const tables = Number(connection.sql("SELECT count(*) AS n FROM sqlite_schema").get()?.["n"]);
   if (tables > 0 && pragma(connection, "application_id") !== applicationId) {
-    throw new OpenFailure(
-      "not_a_store",
-      "The file is a database, but not one of Holdfast's. Choose another file.",
-    );
+    throw notOurs();
   }
   const stored = pragma(connection, "user_version");
   if (stored > newest) {
@@ -80,6 +94,12 @@ function refuseUnknown(connection: Connection, newest: number): void {
     );
   }
 }
+
+const notOurs = (): OpenFailure =>
+  new OpenFailure(
+    "not_a_store",
+    "The file is a database, but not one of Holdfast's. Choose another file.",
+  );
 
 function applyPending(connection: Connection, migrations: readonly Migration[]): void {
   refuseUnknown(connection, migrations.length);

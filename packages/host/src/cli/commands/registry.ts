@@ -127,6 +127,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: summaries.doctor,
     load: async () => (await import("../doctor/doctor.ts")).doctor,
   },
+  "upgrade-check": {
+    summary: summaries["upgrade-check"],
+    load: async () => (await import("../doctor/upgrade-check.ts")).upgradeCheck,
+  },
   verify: {
     summary: summaries.verify,
     load: async () => (await import("./verify.ts")).verify,

@@ -3,13 +3,10 @@ import { readConfig } from "../../ops/config/read-config.ts";
 import { type Arguments, type Command, exit, hasFlag, type Terminal } from "../command.ts";
 import { connectHost } from "../connection/connect.ts";
 import { findRunningHost } from "../connection/running-hosts.ts";
-import { cleanJson, cleanLine } from "../screen/text.ts";
-import { padTo } from "../screen/width.ts";
-import { createPaint, type Style } from "../screen/paint.ts";
-import { columnsOf } from "../screen/screen.ts";
-import { wrapSpans } from "../screen/wrap.ts";
+import { cleanJson } from "../screen/text.ts";
 import { doctorStrings } from "../strings/doctor.ts";
 import { errorFinding, type DoctorFinding, okFinding } from "./finding.ts";
+import { printFindings } from "./print-findings.ts";
 import { checkBackups } from "./backups.ts";
 import { checkHome } from "./home.ts";
 import { checkHost, checkPostgres } from "./host.ts";
@@ -48,9 +45,7 @@ export const doctor: Command = {
       ? await runEscapes(given, terminal)
       : await runChecks(given, terminal);
     if (hasFlag(given, "json")) terminal.print(cleanJson(findings));
-    else
-      for (const finding of findings)
-        for (const row of rowsOf(finding, terminal)) terminal.print(row);
+    else printFindings(findings, terminal);
     return findings.some(({ state }) => state === "bad") ? exit.failed : exit.done;
   },
 };
@@ -118,28 +113,4 @@ async function checkRunningHost(given: Arguments, terminal: Terminal): Promise<D
   } finally {
     await close();
   }
-}
-
-const stateMarks: Record<DoctorFinding["state"], readonly [string, Style]> = {
-  good: ["✓", "good"],
-  care: ["!", "accent"],
-  bad: ["✗", "bad"],
-};
-
-const nameColumns = 12;
-const pipeColumns = 10_000;
-
-/** One row for each in a pipe; a terminal wraps them. */
-function rowsOf({ what, state, words, mend }: DoctorFinding, terminal: Terminal): string[] {
-  const { output, environment } = terminal;
-  const paint = createPaint(output, environment);
-  const width = output.isTTY === true ? columnsOf(output, 80) - 1 : pipeColumns;
-  const [mark, style] = stateMarks[state];
-  const indent = " ".repeat(nameColumns + 3);
-  const wrap = (text: string, first: string, rest: string): string[] =>
-    wrapSpans([{ text: cleanLine(text), styles: [] }], paint, { width, first, rest });
-  return [
-    ...wrap(words, `${paint(style, mark)} ${padTo(what, nameColumns)} `, indent),
-    ...(mend === undefined ? [] : wrap(mend, `${indent}→ `, `${indent}  `)),
-  ];
 }

@@ -52,6 +52,7 @@ export const programStrings = {
     keys: "API keys for programs: list, add, revoke",
     secrets: "list stored secrets by name, and replace their encryption key",
     doctor: "check everything, and say how to fix what is wrong",
+    "upgrade-check": "before an upgrade, say what it would do and what is missing",
     verify: "check, without a host, that an audit export is unchanged",
     fsck: "check everything that is stored, and repair what can be derived",
     completion: "print a script that completes commands in your shell",
