@@ -65,7 +65,7 @@ export interface FsckSummary {
   readonly blobs: number;
   readonly findings: number;
   readonly repaired: number;
-  /** What could not be proven either way because the store was being written. */
+  /** What could not be proven either way: the store was being written, or object storage could not be reached. */
   readonly unproven: readonly string[];
   /** Spilled output that has not been ingested yet: not damage, but not in the log either. */
   readonly spills: readonly LeftSpill[];

@@ -135,6 +135,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: summaries.verify,
     load: async () => (await import("./verify.ts")).verify,
   },
+  blobs: {
+    summary: summaries.blobs,
+    load: async () => (await import("./blobs.ts")).blobs,
+  },
   fsck: {
     summary: summaries.fsck,
     load: async () => (await import("./fsck.ts")).fsck,

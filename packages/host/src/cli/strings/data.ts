@@ -156,7 +156,7 @@ export const transferStrings = {
     verified: (sessions: number, events: number) =>
       `Restored into a scratch home and checked there: ${sessionsOf(sessions)}, ${eventsOf(events)}, no problems.`,
     notIncluded:
-      "Not included: secrets.key (keep a copy elsewhere), the token, workspaces and saved file versions.",
+      "Not included: secrets.key (keep a copy elsewhere), the token, workspaces, saved file versions, and what is in object storage.",
     progress: {
       copying: () => "Copying the store …",
       checking: (sessions: number, events: number) =>
@@ -215,6 +215,35 @@ export const verifyStrings = {
     `Signed by ${key} up to event ${seq} on ${time}.`,
 } as const;
 
+const blobsOf = (count: number, bytes: number): string =>
+  `${plural(count, { one: "# blob", other: "# blobs" })}, ${formatNumber(Math.ceil(bytes / 1e6))} MB`;
+const objectsOf = (count: number): string => plural(count, { one: "# object", other: "# objects" });
+
+export const blobsStrings = {
+  about:
+    "Shows how many pictures, attachments and large texts are in the database and in object storage. move takes those of 64 KiB and more to object storage, or all of them back into the database: while hosts run, and again after an interruption. clean deletes objects below the prefix that this database doesn't know, once they are a day old; no other store may use the prefix.",
+  examples: {
+    list: "how many there are, and where",
+    move: "after you have set blobStorage to objects",
+    clean: "after restoring an older database",
+  },
+  whereTo: "Say where to: holdfast blobs move objects, or holdfast blobs move database.",
+  notThroughUrl:
+    "Blobs are moved by a machine that reaches the database and the bucket. Run the command there, without --url.",
+  notConfigured:
+    "No object storage is configured. Set objectStorageUrl, objectStorageBucket, objectStorageKeyId and objectStorageSecretKey.",
+  stopped: (message: string) => `${message} Run the same command to continue.`,
+  inDatabase: (count: number, bytes: number) => `in the database     ${blobsOf(count, bytes)}`,
+  inObjects: (count: number, bytes: number) => `in object storage   ${blobsOf(count, bytes)}`,
+  pending: (count: number) => `to be deleted, or being written: ${objectsOf(count)}`,
+  progress: (count: number, bytes: number) => `${blobsOf(count, bytes)} moved …`,
+  moved: (count: number, bytes: number) => `${blobsOf(count, bytes)} moved`,
+  unreadable: (id: string, message: string, advice: string) =>
+    `${id} stays where it is: ${message} ${advice}`,
+  cleaned: (garbage: number, unknown: number, seen: number) =>
+    `${objectsOf(garbage)} deleted that nothing refers to any more, and ${formatNumber(unknown)} of ${formatNumber(seen)} that this database doesn't know`,
+};
+
 export const fsckStrings = {
   about:
     "Checks that every log is complete and that everything derived follows from the logs. It only reads, and may run while a host works. Exit codes: 0 clean, 1 repaired, 2 damaged, 3 could not finish.",
@@ -228,7 +257,8 @@ export const fsckStrings = {
   },
   progress: (sessions: number, events: number) => `${sessionsOf(sessions)}, ${eventsOf(events)} …`,
   more: (count: number) => `… and ${formatNumber(count)} more`,
-  unproven: (item: string) => `Not checked, because it was being written: ${item}`,
+  unproven: (item: string) =>
+    `Not checked, because it was being written or could not be reached: ${item}`,
   spills: (count: number) =>
     plural(count, {
       one: "# file of unsaved output is left over; a host imports it when it runs.",

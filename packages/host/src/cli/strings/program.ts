@@ -54,6 +54,7 @@ export const programStrings = {
     doctor: "check everything, and say how to fix what is wrong",
     "upgrade-check": "before an upgrade, say what it would do and what is missing",
     verify: "check, without a host, that an audit export is unchanged",
+    blobs: "where pictures, attachments and large texts are, and moving them",
     fsck: "check everything that is stored, and repair what can be derived",
     completion: "print a script that completes commands in your shell",
     bench: "measure this disk and its database for a few seconds",
