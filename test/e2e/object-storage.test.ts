@@ -3,7 +3,14 @@ import { startObjectServer } from "@holdfast/testing/object-server/start-object-
 import { startHost } from "@holdfast/testing/process/start-process";
 import { expect, test } from "vitest";
 
-import { followUntil, hasEnded, makeFolder, serveWithClient, settingsFor, valueOf } from "./served-host.ts";
+import {
+  followUntil,
+  hasEnded,
+  makeFolder,
+  serveWithClient,
+  settingsFor,
+  valueOf,
+} from "./served-host.ts";
 
 test("a host keeps attachments in a bucket, says what is lost, and takes them back", async () => {
   const bucket = await startObjectServer();
