@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client, SessionState } from "@holdfast/client";
 import type { SessionId } from "@holdfast/protocol";
@@ -112,11 +112,24 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   expect(shownIn(emptied)).toContain("It continues in an empty folder");
   expect(readdirSync(join(two.home, "workspaces", given))).toEqual(["new.txt"]);
 
+  // As an earlier version has left it, which knew no rows.
+  const older = valueOf(await two.client.createSession({ body: {} })).session.id;
+  mkdirSync(join(one.home, "workspaces", older));
+  writeFileSync(join(one.home, "workspaces", older, "kept.txt"), "kept");
+  rmSync(join(one.home, "workspaces", "registered"));
+
   const again = await serve({ HOLDFAST_HOME: one.home });
   await expect.poll(lost, { timeout: 30_000 }).toBe("");
   const continued = await ask(two.client, id, "read_file", { path: "tide.txt" });
   expect(continued.run).toMatchObject({ state: "completed" });
   expect(valueOf(await again.client.listFiles({ params, query: {} })).entries).toHaveLength(2);
+  const names = async () => {
+    const answer = await two.client.listFiles({ params: { id: older }, query: {} });
+    return answer.ok ? answer.value.entries.map(({ name }) => name) : [];
+  };
+  const isRegistered = () => existsSync(join(one.home, "workspaces", "registered"));
+  await expect.poll(isRegistered, { timeout: 30_000 }).toBe(true);
+  expect(await names()).toEqual(["kept.txt"]);
   // What it has is stale: it is kept, and not used.
   const current = await again.client.listFiles({ params: { id: given }, query: {} });
   expect(valueOf(current).entries.map(({ name }) => name)).toEqual(["new.txt"]);

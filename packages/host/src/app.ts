@@ -323,11 +323,11 @@ export async function openApp(
     ...lifecycle,
     start(served, local) {
       ownAddress = served?.replace(/\/$/, "") ?? null;
-      cluster?.hosts.start(local?.replace(/\/$/, "") ?? null);
+      cluster?.start(local?.replace(/\/$/, "") ?? null);
       lifecycle.start(served);
     },
     async stop(closeServer) {
-      cluster?.hosts.stop();
+      cluster?.stop();
       await lifecycle.stop(closeServer);
     },
   });

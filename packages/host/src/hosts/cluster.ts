@@ -1,4 +1,4 @@
-import type { RunPlacement, Store } from "@holdfast/engine";
+import { type RunPlacement, type Store, StoreFailure } from "@holdfast/engine";
 import type { Toolset } from "../agent/toolset.ts";
 import type { Workspaces } from "../agent/workspace/workspaces.ts";
 import type { Role } from "../ops/config/operation-settings.ts";
@@ -10,14 +10,18 @@ import { type AcceptForwarded, createForwardedAccess } from "./accept-forwarded.
 import { createForwarder, type ForwardRequest } from "./forward-requests.ts";
 import { openHomeId } from "./home-id.ts";
 import { type Hosts, openHosts } from "./hosts.ts";
+import { registerFolders } from "./register-folders.ts";
 import { createRunPlacement } from "./run-placement.ts";
 import { openWorkspaceHosts, type WorkspaceHosts } from "./workspace-hosts.ts";
 
 /** What a host knows of the others on its store, and does for them. */
 export interface Cluster {
-  readonly hosts: Hosts;
+  readonly hosts: Pick<Hosts, "find">;
   readonly workspaceHosts: WorkspaceHosts;
   readonly acceptForwarded: AcceptForwarded;
+  /** Tells others that this host is up, and where it is reached. */
+  start(address: string | null): void;
+  stop(): void;
   placementOf(workspaces: Workspaces): RunPlacement;
   forwarder(toolset: Pick<Toolset, "workspaces" | "processes">): ForwardRequest;
 }
@@ -44,7 +48,23 @@ export function openCluster({ config, store, roles, report }: ClusterDeps): Clus
     report,
   });
   const workspaceHosts = openWorkspaceHosts(store, hosts, roles.has("runner"));
+  const stopping = new AbortController();
   return {
+    start(address) {
+      hosts.start(address);
+      if (roles.has("runner"))
+        registerFolders(config.home.value, workspaceHosts, stopping.signal).catch(
+          (error: unknown) => {
+            // The next start does it again.
+            if (error instanceof StoreFailure) return;
+            report(error instanceof Error ? error : new Error(String(error)));
+          },
+        );
+    },
+    stop() {
+      stopping.abort();
+      hosts.stop();
+    },
     hosts,
     workspaceHosts,
     acceptForwarded: createForwardedAccess({ store, hosts, keyring, basePath }),
