@@ -79,7 +79,8 @@ export function openS3Storage(settings: S3Settings, given: Partial<S3Limits> = {
       const response = await fetch(url, {
         method,
         headers,
-        redirect: "manual",
+        // Otherwise `fetch` copies a stream for a redirect, and holds all of it in memory.
+        redirect: sent instanceof ReadableStream ? "error" : "manual",
         signal: idle.signal,
         ...(sent === undefined ? {} : { body: sent, duplex: "half" }),
       });
