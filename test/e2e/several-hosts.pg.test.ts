@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Client } from "@holdfast/client";
 import { type RunState, type Seq, type SessionId } from "@holdfast/protocol";
 import { createDatabase } from "@holdfast/testing/postgres/create-database";
+import { startPoolingProxy } from "@holdfast/testing/postgres/pooling-proxy";
 import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";
 import { startHost } from "@holdfast/testing/process/start-process";
 import { Client as PostgresClient } from "pg";
@@ -187,4 +188,25 @@ test("a runner process is told of the messages that a web process accepts", asyn
   await say(client, id, "{words:3}", "second");
   await followUntil(client, id, hasEnded);
   await expect.poll(async () => (await read(client, id)).words).toEqual([2, 3]);
+});
+
+test("a runner gets its work through a pooler that shares connections between transactions", async () => {
+  await using proxy = await startPoolingProxy(database.url);
+  const settings = {
+    HOLDFAST_STORE: proxy.url,
+    HOLDFAST_STORE_LISTEN_URL: database.url,
+    // It scans for work every 100 seconds.
+    HOLDFAST_LEASE_MS: "600000",
+  };
+  const { client } = await serveWithClient({ ...settings, HOLDFAST_ROLES: "web" });
+  const runner = startHost(["serve", "--roles", "runner"], {
+    env: settingsFor({ ...settings, HOLDFAST_HOME: join(makeFolder(), "home") }),
+  });
+  await runner.line((text) => text.includes("/health"));
+  const id = await begin(client, "{words:2}");
+  await followUntil(client, id, hasEnded);
+  await say(client, id, "{words:3}", "second");
+  await followUntil(client, id, hasEnded);
+  await expect.poll(async () => (await read(client, id)).words).toEqual([2, 3]);
+  expect(await proxy.sessionState()).toEqual([]);
 });

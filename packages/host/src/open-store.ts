@@ -55,7 +55,7 @@ export async function openStore(
   };
   try {
     const store = isPostgres(place)
-      ? await openPostgres(place, onWriteFailed)
+      ? await openPostgres(place, config.storeListenUrl.value, onWriteFailed)
       : await openSqlite(place, { report, onUnderWay, onWriteFailed });
     const placed = await placeBlobs(store, config, report);
     if (!placed.ok) {
@@ -91,9 +91,17 @@ async function placeBlobs(
   return done({ store: withBlobObjects(store, { storage, place, report }), objects: storage });
 }
 
-async function openPostgres(url: string, onWriteFailed: (failure: Failed) => void): Promise<Store> {
+async function openPostgres(
+  url: string,
+  listenUrl: string | undefined,
+  onWriteFailed: (failure: Failed) => void,
+): Promise<Store> {
   const { openPostgresStore } = await import("@holdfast/store/postgres");
-  return openPostgresStore({ url, onWriteFailed });
+  return openPostgresStore({
+    url,
+    ...(listenUrl !== undefined && { listenUrl }),
+    onWriteFailed,
+  });
 }
 
 interface SqliteCallbacks {

@@ -3,6 +3,7 @@ import type { ClientBase } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 
 import {
+  beginOf,
   connectForLeases,
   connectForMigrations,
   connectListener,
@@ -41,4 +42,39 @@ test("on every connection the server looks for a lost host within half a minute"
   } finally {
     reader.release();
   }
+});
+
+test("through a pooler a transaction begins with what a connection is otherwise set up with", async () => {
+  const database = await createDatabase();
+  onTestFinished(() => database[Symbol.asyncDispose]());
+  const direct = withDefaults({ url: database.url });
+  const pooled = withDefaults({ url: database.url, listenUrl: database.url });
+  async function settingsIn(settings: typeof direct, use: "write" | "change" | "read") {
+    const client = await connectWriter(settings);
+    try {
+      // Otherwise the defaults of the server would be right anyway.
+      if (settings === pooled)
+        await client.query(
+          "SET synchronous_commit = off; SET default_transaction_isolation = serializable",
+        );
+      await client.query(beginOf(settings, use));
+      const { rows } = await client.query<{ name: string; setting: string }>(
+        `SELECT name, setting FROM pg_settings
+          WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout',
+                         'synchronous_commit', 'transaction_isolation', 'jit') ORDER BY name`,
+      );
+      await client.query("COMMIT");
+      return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+    } finally {
+      await client.end();
+    }
+  }
+  const { jit, synchronous_commit, ...limits } = await settingsIn(direct, "write");
+  expect([jit, synchronous_commit]).toEqual(["off", "on"]);
+  expect(await settingsIn(pooled, "write")).toEqual({ jit, synchronous_commit, ...limits });
+  expect(await settingsIn(pooled, "change")).toMatchObject(limits);
+  expect(await settingsIn(pooled, "read")).toMatchObject({
+    lock_timeout: "5000",
+    statement_timeout: "15000",
+  });
 });

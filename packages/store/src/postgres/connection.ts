@@ -29,27 +29,45 @@ function configureClient(client: ClientBase): void {
   client.on("error", () => undefined);
 }
 
-function configOf(settings: Settings, role: string): ClientConfig {
+/**
+ * A pooler that shares server connections between transactions keeps nothing of a session: neither settings nor
+ * prepared statements. Whatever a statement needs is then set in its transaction.
+ */
+function isPooled({ listenUrl }: Settings): boolean {
+  return listenUrl !== undefined;
+}
+
+function limitsOf(settings: Settings) {
+  return {
+    statement_timeout: settings.statementTimeoutMs,
+    lock_timeout: settings.lockTimeoutMs,
+    idle_in_transaction_session_timeout: settings.statementTimeoutMs * 2,
+  };
+}
+
+function directConfig(settings: Settings, role: string): ClientConfig {
   return {
     connectionString: settings.url,
     application_name: `holdfast ${role}`,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     connectionTimeoutMillis: settings.connectTimeoutMs,
-    statement_timeout: settings.statementTimeoutMs,
-    lock_timeout: settings.lockTimeoutMs,
-    idle_in_transaction_session_timeout: settings.statementTimeoutMs * 2,
     // A server that silently disappears would block us forever.
     query_timeout: settings.statementTimeoutMs + 5_000,
   };
+}
+
+function configOf(settings: Settings, role: string): ClientConfig {
+  const config = directConfig(settings, role);
+  return isPooled(settings) ? config : { ...config, ...limitsOf(settings) };
 }
 
 /**
  * P1: a commit is acknowledged once it is on disk, whatever the default of the server or role. `remote_apply`, which
  * also waits for a replica, is stronger and stays.
  */
-const requireDurableCommits = `
-  SELECT set_config('synchronous_commit', 'on', false)
+const requireDurableCommits = (isLocal: boolean): string => `
+  SELECT set_config('synchronous_commit', 'on', ${isLocal})
    WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`;
 // The fence must be checked against rows as they are once their lock is held, not as they were when the transaction
 // began.
@@ -64,7 +82,7 @@ const noticeLostHost = `
   SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),
          set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '25000', false)`;
 const writerSetup = [
-  requireDurableCommits,
+  requireDurableCommits(false),
   useReadCommitted,
   "SET jit = off",
   noticeLostHost,
@@ -72,23 +90,63 @@ const writerSetup = [
 
 /** The connection for all writes. It sends statements without waiting for the previous result. */
 export async function connectWriter(settings: Settings): Promise<Client> {
+  const config = { ...configOf(settings, "writer"), pipeline: true };
+  if (isPooled(settings)) return connect(config);
   const client = await connect({
-    ...configOf(settings, "writer"),
+    ...config,
     idle_in_transaction_session_timeout: settings.idleTransactionMs,
-    pipeline: true,
   });
   return runSetup(client, ...writerSetup);
 }
 
-/** The connection that leases are renewed on. It runs no transactions, so it never waits for a frozen process. */
+/** The connection that leases are renewed on. It never waits for a frozen process. */
 export async function connectForLeases(settings: Settings): Promise<Client> {
   const client = await connect({ ...configOf(settings, "leases"), pipeline: true });
-  return runSetup(client, ...writerSetup);
+  return isPooled(settings) ? client : runSetup(client, ...writerSetup);
+}
+
+/** Sends statements under names, or through a pooler without: it may run each on another server connection. */
+export function asConnection(client: ClientBase, settings: Settings): Connection {
+  if (!isPooled(settings)) return client;
+  return { query: ({ name: _name, ...config }) => client.query(config) };
+}
+
+/** The statement that begins a transaction, with all that the connection would otherwise have been set up with. */
+export function beginOf(settings: Settings, use: "write" | "change" | "read" | "snapshot"): string {
+  const modes = {
+    write: "",
+    change: "",
+    read: " READ ONLY",
+    snapshot: " ISOLATION LEVEL REPEATABLE READ READ ONLY",
+  };
+  const begin = `BEGIN${modes[use]}`;
+  const idle = `SET LOCAL idle_in_transaction_session_timeout = ${settings.idleTransactionMs}`;
+  if (!isPooled(settings)) return use === "change" ? `${begin}; ${idle}` : begin;
+  const limits = Object.entries(limitsOf(settings)).map(
+    ([name, limitMs]) => `SET LOCAL ${name} = ${limitMs}`,
+  );
+  const isWrite = use === "write" || use === "change";
+  return [
+    isWrite ? `${begin} ISOLATION LEVEL READ COMMITTED` : begin,
+    ...limits,
+    ...(isWrite ? [idle] : []),
+    ...(use === "write" ? ["SET LOCAL jit = off", requireDurableCommits(true)] : []),
+  ].join("; ");
+}
+
+/** For a write of one statement: through a pooler it also needs a transaction, all of it sent at once. */
+export function beginForSingle(settings: Settings): string | undefined {
+  return isPooled(settings) ? beginOf(settings, "write") : undefined;
+}
+
+/** For the connection that must be the server's own: a pooler would lose what it listens to. */
+export function listenerConfig(settings: Settings, role: string): ClientConfig {
+  return { ...directConfig(settings, role), connectionString: settings.listenUrl ?? settings.url };
 }
 
 /** Signals are hints, so nothing waits for a disk here. */
 export async function connectListener(settings: Settings): Promise<Client> {
-  const client = await connect(configOf(settings, "signals"));
+  const client = await connect({ ...listenerConfig(settings, "signals"), ...limitsOf(settings) });
   await runSetup(client, "SET synchronous_commit = off");
   return runSetup(client, noticeLostHost);
 }
@@ -98,17 +156,9 @@ export async function connectListener(settings: Settings): Promise<Client> {
  * which would otherwise keep every other process from starting.
  */
 export async function connectForMigrations(settings: Settings): Promise<Client> {
-  const config = configOf(settings, "migrations");
-  const { application_name, connectionString, connectionTimeoutMillis } = config;
-  const { idle_in_transaction_session_timeout, keepAlive, keepAliveInitialDelayMillis } = config;
-  const client = await connect({
-    application_name,
-    connectionString,
-    connectionTimeoutMillis,
-    idle_in_transaction_session_timeout,
-    keepAlive,
-    keepAliveInitialDelayMillis,
-  });
+  const { query_timeout: _unlimited, ...config } = listenerConfig(settings, "migrations");
+  const { idle_in_transaction_session_timeout } = limitsOf(settings);
+  const client = await connect({ ...config, idle_in_transaction_session_timeout });
   return runSetup(client, noticeLostHost);
 }
 
@@ -143,7 +193,7 @@ export function createReaderPool(settings: Settings): Pool {
     allowExitOnIdle: true,
     async onConnect(client) {
       configureClient(client);
-      await client.query(noticeLostHost);
+      if (!isPooled(settings)) await client.query(noticeLostHost);
     },
   });
   pool.on("error", () => undefined);

@@ -1,8 +1,9 @@
 import type { Client } from "pg";
 import type { ConnectedHost, SchemaState } from "../schema/upgrade.ts";
 import { OpenFailure } from "../shared/open-failure.ts";
-import { connectForMigrations } from "./connection.ts";
-import { type PostgresOptions, withDefaults } from "./settings.ts";
+import { connectForMigrations, listenerConfig } from "./connection.ts";
+import { isRefusedByPooler, leadsToPooler, pooledFailure } from "./pooler.ts";
+import { type PostgresOptions, type Settings, withDefaults } from "./settings.ts";
 import { failureOf } from "./errors.ts";
 import { migrate, readSchemaState } from "./migrate.ts";
 import { createStore, type PostgresStore } from "./store.ts";
@@ -16,7 +17,9 @@ export interface ServerFacts {
 
 /** What a server reports about itself. Changes nothing there. Rejects with the driver's error. */
 export async function readServerFacts(options: PostgresOptions): Promise<ServerFacts> {
-  const client = await connectForMigrations(withDefaults(options));
+  const settings = withDefaults(options);
+  if (await leadsToPooler(listenerConfig(settings, "doctor"))) throw pooled(settings);
+  const client = await connectForMigrations(settings);
   try {
     const { rows } = await client.query<{ version: string; encoding: string; now: string }>(
       `SELECT current_setting('server_version') AS version,
@@ -66,15 +69,21 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
   let client: Client | undefined;
   try {
     client = await connectForMigrations(settings);
+    if (await leadsToPooler(listenerConfig(settings, "start"))) throw pooled(settings);
     await refuseOtherEncodings(client);
     await migrate(client);
   } catch (error) {
     if (error instanceof OpenFailure) throw error;
+    if (isRefusedByPooler(error)) throw pooled(settings);
     throw new OpenFailure("store_unavailable", failureOf(error).message);
   } finally {
     await client?.end();
   }
   return createStore(settings);
+}
+
+function pooled({ listenUrl }: Settings): OpenFailure {
+  return pooledFailure(listenUrl === undefined ? "url" : "listenUrl");
 }
 
 async function refuseOtherEncodings(client: Client): Promise<void> {

@@ -3,6 +3,11 @@ import type { Failed } from "@holdfast/engine";
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly url: string;
+  /**
+   * The server's own address, if `url` is that of a pooler that shares server connections between transactions. One
+   * connection per process goes there, and migrations.
+   */
+  readonly listenUrl?: string;
   /** Added to the database's clock. For tests. */
   readonly clockOffset?: () => number;
   /** How long a delta waits at most for others to share its sync. */
@@ -31,7 +36,8 @@ export interface PostgresOptions {
   readonly onWriteFailed?: (failure: Failed) => void;
 }
 
-export type Settings = Required<PostgresOptions>;
+export type Settings = Required<Omit<PostgresOptions, "listenUrl">> &
+  Pick<PostgresOptions, "listenUrl">;
 
 export function withDefaults(options: PostgresOptions): Settings {
   return {

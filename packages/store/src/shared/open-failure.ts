@@ -1,6 +1,7 @@
 export type OpenFailureCode =
   | "schema_too_new"
   | "schema_locked"
+  | "store_pooled"
   | "sqlite_unsafe"
   | "file_system_unsafe"
   | "not_a_store"

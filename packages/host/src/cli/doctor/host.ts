@@ -24,7 +24,11 @@ export async function checkPostgres(config: Config): Promise<DoctorFinding[]> {
   if (storeUrl === undefined || !isPostgres(storeUrl)) return [];
   try {
     const { readServerFacts } = await import("@holdfast/store/postgres");
-    const { version, encoding, now } = await readServerFacts({ url: storeUrl });
+    const listenUrl = config.storeListenUrl.value;
+    const { version, encoding, now } = await readServerFacts({
+      url: storeUrl,
+      ...(listenUrl !== undefined && { listenUrl }),
+    });
     return [
       Number(version.split(".")[0]) >= minPostgresVersion
         ? okFinding(checks.postgres, postgres.ok(version))
@@ -39,6 +43,8 @@ export async function checkPostgres(config: Config): Promise<DoctorFinding[]> {
       clockFinding(now - Date.now(), postgres.whoseClock),
     ];
   } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "store_pooled")
+      return [errorFinding(checks.postgres, postgres.pooled, postgres.pooledMend)];
     return [errorFinding(checks.postgres, postgres.away(reasonOf(error)), postgres.awayMend)];
   }
 }

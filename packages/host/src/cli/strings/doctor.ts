@@ -148,6 +148,9 @@ export const doctorStrings = {
     makeUtf8: "Create a database with ENCODING 'UTF8'.",
     away: (reason: string) => `it cannot be reached: ${reason}`,
     awayMend: "Check the address in HOLDFAST_STORE, the server, and its pg_hba.conf.",
+    pooled:
+      "a pooler shares its connections between transactions, so hosts would miss notifications",
+    pooledMend: "Set HOLDFAST_STORE_LISTEN_URL to the address of the server behind the pooler.",
     whoseClock: "the database's clock",
   },
   clock: {

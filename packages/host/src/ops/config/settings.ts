@@ -132,6 +132,16 @@ export const settings = {
     // A database URL may contain a password.
     traits: ["secret"],
   }),
+  storeListenUrl: setting<string | undefined>({
+    about:
+      "the PostgreSQL server's own address, if store leads to a pooler that shares connections between transactions",
+    allowed: "an address like postgres://user@host/database",
+    schema: z.string().refine(isPostgres),
+    fallback: () => undefined,
+    fallbackInWords: "store",
+    // It may contain a password.
+    traits: ["secret"],
+  }),
   ...storageSettings,
   ...modelSettings,
   memory: setting({

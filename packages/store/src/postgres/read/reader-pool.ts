@@ -1,8 +1,10 @@
 import { StoreFailure } from "@holdfast/engine";
 import { sleep } from "@holdfast/protocol";
-import type { Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 
 import {
+  asConnection,
+  beginOf,
   createReaderPool,
   type Row,
   type Connection,
@@ -27,40 +29,26 @@ export class ReaderPool {
 
   /** One statement is one snapshot. */
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#withClient(async (client) => (await execute(client, statement, values)).rows);
+    return this.#withClient(
+      async (connection) => (await execute(connection, statement, values)).rows,
+    );
   }
 
   /** Everything that `read` queries is from one instant. */
   snapshot<T>(read: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#withClient(async (client) => {
-      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-      const result = await read(client);
-      await client.query("COMMIT");
-      return result;
-    });
+    return this.#inTransaction("snapshot", read);
   }
 
   /** For changes outside of the log (to the search index) that may run twice. */
   transaction<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#withClient(async (client) => {
-      await client.query("BEGIN");
-      await client.query(
-        `SET LOCAL idle_in_transaction_session_timeout = ${this.#settings.idleTransactionMs}`,
-      );
-      const result = await work(client);
-      await client.query("COMMIT");
-      return result;
-    });
+    return this.#inTransaction("change", work);
   }
 
   /** For checks that read whole tables: no timeout. */
   rowsWithoutTimeout({ text }: Statement): Promise<Row[]> {
-    return this.#withClient(async (client) => {
-      await client.query("BEGIN READ ONLY");
-      await client.query("SET LOCAL statement_timeout = 0");
-      const { rows } = await client.query<Row>({ text, ...noQueryTimeout });
-      await client.query("COMMIT");
-      return rows;
+    return this.#inTransaction("read", async (connection) => {
+      await connection.query({ text: "SET LOCAL statement_timeout = 0" });
+      return (await connection.query({ text, ...noQueryTimeout })).rows;
     });
   }
 
@@ -70,7 +58,19 @@ export class ReaderPool {
     await this.#pool.end();
   }
 
-  async #withClient<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
+  #inTransaction<T>(
+    use: Parameters<typeof beginOf>[1],
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    return this.#withClient(async (connection) => {
+      await connection.query({ text: beginOf(this.#settings, use) });
+      const result = await work(connection);
+      await connection.query({ text: "COMMIT" });
+      return result;
+    });
+  }
+
+  async #withClient<T>(read: (connection: Connection) => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     for (let tries = 0; ; tries += 1) {
       if (this.#state === "closed") throw new StoreFailure("store_closed", "The store was closed.");
@@ -86,10 +86,10 @@ export class ReaderPool {
     }
   }
 
-  async #readOnce<T>(read: (client: PoolClient) => Promise<T>): Promise<T> {
+  async #readOnce<T>(read: (connection: Connection) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     try {
-      const result = await read(client);
+      const result = await read(asConnection(client, this.#settings));
       client.release();
       return result;
     } catch (error) {

@@ -8,7 +8,13 @@ import {
 import { sleep } from "@holdfast/protocol";
 import type { Client } from "pg";
 
-import { connectForLeases, statement } from "../connection.ts";
+import {
+  asConnection,
+  awaitAll,
+  beginForSingle,
+  connectForLeases,
+  statement,
+} from "../connection.ts";
 import { classifyError, failureOf, retryDelayMs, storeClosed } from "../errors.ts";
 import type { Settings } from "../settings.ts";
 import { acquireJob } from "./jobs.ts";
@@ -89,12 +95,22 @@ export class LeaseConnection {
     const limit = {
       query_timeout: Math.max(shortestTimeoutMs, renewalTimeoutMs(ttlMs)),
     };
-    const { rows: renewed } = await client.query<{ session_id: string; kind: string }>({
+    const connection = asConnection(client, this.#settings);
+    const extend = {
       ...extendLeases,
       ...limit,
       values: [JSON.stringify(rows), ttlMs + this.#settings.clockOffset()],
-    });
-    const held = new Set(renewed.map(({ session_id, kind }) => `${session_id} ${kind}`));
+    };
+    const begin = beginForSingle(this.#settings);
+    const results = await awaitAll([
+      ...(begin === undefined ? [] : [connection.query({ text: begin, ...limit })]),
+      connection.query(extend),
+      ...(begin === undefined ? [] : [connection.query({ text: "COMMIT", ...limit })]),
+    ]);
+    const renewed = results.flatMap(({ rows: extended }) => extended ?? []);
+    const held = new Set(
+      renewed.map(({ session_id, kind }) => `${String(session_id)} ${String(kind)}`),
+    );
     const lost = refs.filter(({ session, kind }) => !held.has(`${session} ${kind}`));
     return { status: "renewed", lost };
   }

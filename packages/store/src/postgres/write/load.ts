@@ -134,6 +134,7 @@ const loadGroup = statement(
 /** Locks and loads what the group needs. Pipelines all queries; the load runs once the locks are held. */
 export async function loadNeeds(
   connection: Connection,
+  begin: string,
   needs: readonly GroupNeeds[],
   clockOffset: number,
 ): Promise<LoadedGroup> {
@@ -146,7 +147,7 @@ export async function loadNeeds(
   const inbound = collect((item) => item.inbound);
   const lock = (query: Statement, keys: readonly string[]) =>
     keys.length === 0 ? [] : [execute(connection, query, [keys])];
-  const begun = connection.query({ text: "BEGIN" });
+  const begun = connection.query({ text: begin });
   const locks = [...lock(lockHeads, waitedFor), ...lock(lockFreeHeads, ifFree)];
   const results = await awaitAll([
     begun,

@@ -1,7 +1,9 @@
 import type { Client } from "pg";
 import { type SessionId, sleep } from "@holdfast/protocol";
 import {
+  asConnection,
   awaitAll,
+  beginOf,
   type QueryResult,
   type Connection,
   statement,
@@ -39,11 +41,11 @@ export interface CommitNotice {
 async function runTransaction(
   connection: Connection,
   jobs: readonly Job[],
-  clockOffset: number,
+  settings: Settings,
 ): Promise<TransactionResult> {
   let notice: CommitNotice | null;
   try {
-    notice = await runJobs(connection, jobs, clockOffset);
+    notice = await runJobs(connection, jobs, settings);
   } catch (error) {
     await connection.query({ text: "ROLLBACK" }).catch(() => undefined);
     return { status: "broken", at: "work", error };
@@ -66,12 +68,14 @@ async function runTransaction(
 async function runJobs(
   connection: Connection,
   jobs: readonly Job[],
-  clockOffset: number,
+  settings: Settings,
 ): Promise<CommitNotice | null> {
   const [first] = jobs;
+  const begin = beginOf(settings, "write");
+  const clockOffset = settings.clockOffset();
   if (first?.plan.kind === "alone") {
     const [, clock] = await awaitAll([
-      connection.query({ text: "BEGIN" }),
+      connection.query({ text: begin }),
       connection.query(readClock),
     ]);
     await first.plan.work(connection, nowOf(clock) + clockOffset);
@@ -79,7 +83,7 @@ async function runJobs(
   }
   const shared = jobs.flatMap(({ plan }) => (plan.kind === "shared" ? [plan] : []));
   const needs = shared.map((plan) => plan.needs);
-  const copy = new WorkingCopy(await loadNeeds(connection, needs, clockOffset));
+  const copy = new WorkingCopy(await loadNeeds(connection, begin, needs, clockOffset));
   for (const plan of shared) plan.decide(copy);
   if (copy.changes.isEmpty) return null;
   await writeChanges(connection, copy.changes, copy.now);
@@ -183,7 +187,8 @@ export class Writer {
     } catch (error) {
       return { status: "broken", errorClass: classifyConnectError(error), error };
     }
-    const attempt = await runTransaction(client, jobs, this.#settings.clockOffset());
+    const connection = asConnection(client, this.#settings);
+    const attempt = await runTransaction(connection, jobs, this.#settings);
     if (attempt.status === "committed") {
       for (const job of jobs) job.confirm();
       if (attempt.notice !== null) this.#onCommit(attempt.notice);
