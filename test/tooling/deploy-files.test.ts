@@ -83,6 +83,11 @@ test("the compose file gives the image what it needs, and the proxy the hosts' p
   // Only the workspaces are shared: a home belongs to one host.
   const homes = hosts.map(([, host]) => host.volumes?.[0]);
   expect(new Set(homes).size).toBe(hosts.length);
+  for (const [name, { environment }] of hosts)
+    expect(environment).toMatchObject({
+      HOLDFAST_INTERNAL_ADDRESS: `http://${name}:8787`,
+      HOLDFAST_SHARED_ROOTS: "/workspaces",
+    });
   const upstreams = compose.services["proxy"]?.environment?.["HOLDFAST_HOSTS"]?.split(" ");
   expect(upstreams).toEqual(hosts.map(([name]) => `${name}:${port}`));
   for (const { image: name } of Object.values(compose.services))
