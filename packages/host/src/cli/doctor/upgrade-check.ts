@@ -63,7 +63,7 @@ async function checkUpgrade(
   const store = config.value.store.value;
   const found =
     store !== undefined && isPostgres(store)
-      ? await checkPostgresUpgrade(store)
+      ? await checkPostgresUpgrade(store, config.value.storeListenUrl.value)
       : await checkSqliteUpgrade(config.value, Date.now());
   const findings = [...before, settings, ...found.findings];
   return [...findings, nextFinding(findings, found.schema)];
@@ -97,11 +97,14 @@ async function checkSqliteUpgrade(config: Config, now: number): Promise<StoreFin
   return { findings, schema };
 }
 
-async function checkPostgresUpgrade(url: string): Promise<StoreFindings> {
+async function checkPostgresUpgrade(
+  url: string,
+  listenUrl: string | undefined,
+): Promise<StoreFindings> {
   let facts: UpgradeFacts;
   try {
     const { readUpgradeFacts } = await import("@holdfast/store/postgres");
-    facts = await readUpgradeFacts({ url });
+    facts = await readUpgradeFacts({ url, ...(listenUrl !== undefined && { listenUrl }) });
   } catch (error) {
     return unreadable(error);
   }
