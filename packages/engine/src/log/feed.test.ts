@@ -74,6 +74,7 @@ class TakingFollower implements Follower {
   }
 
   onOvertaken(): void {}
+  onRewound(): void {}
 }
 
 describe("a feed", () => {
@@ -85,7 +86,7 @@ describe("a feed", () => {
     const quick = new TakingFollower(feed);
     await feed.read(toSeq(1));
 
-    const slow: Follower = { cursor: toSeq(1), onChange() {}, onOvertaken() {} };
+    const slow: Follower = { cursor: toSeq(1), onChange() {}, onOvertaken() {}, onRewound() {} };
     feed.follow(slow);
     feed.publish(span(1, 3));
     expect(quick.cursor).toBe(3);

@@ -23,6 +23,8 @@ export interface FeedDeps {
   /** For this long after a local write to the session, its readers do not look for writes of other processes. */
   readonly leadMs: number;
   readonly backoff: Backoff;
+  /** Called with the newest event of each page that was read. */
+  readonly onRead?: (owner: OwnerId, session: SessionId, event: StoredEvent) => void;
 }
 
 /** A reader of the feed. */
@@ -32,6 +34,8 @@ export interface Follower {
   onChange(): void;
   /** Events it had not taken yet were dropped. */
   onOvertaken(): void;
+  /** The database has lost events: what it was shown may not be stored. */
+  onRewound(): void;
 }
 
 /** `turn` numbers the reads of a feed in the order they started. */
@@ -125,6 +129,13 @@ export class Feed {
     this.#notifyFollowers();
   }
 
+  /** The database has lost events of this session: every reader has to read it anew. */
+  rewind(): void {
+    this.#ring = null;
+    this.#wakes += 1;
+    for (const follower of this.#followers) follower.onRewound();
+  }
+
   read(after: Seq): Promise<ReadOutcome> {
     const pendingRead = this.#reads.get(after);
     if (pendingRead !== undefined) return pendingRead;
@@ -143,6 +154,8 @@ export class Feed {
       const page = await this.#store.reads.events(this.#owner, this.#session, { after, limit });
       this.#failures = 0;
       if (page === null) return { status: "gone" };
+      const newest = page.events.at(-1);
+      if (newest !== undefined) this.#options.onRead?.(this.#owner, this.#session, newest);
       if (!this.#closing.signal.aborted) this.#absorb(after, page, turn, wakes);
       return { status: "page", page, turn };
     } catch (error) {

@@ -1,3 +1,4 @@
+export { type LostEvents } from "./acknowledged.ts";
 export { checkCommit, type CommitLimits, commitLimits, maxCommitLength } from "./check-commit.ts";
 export { type CommitNeeds, inputNamedBy, type LoadedRows, needsOf } from "./commit-fold.ts";
 export {

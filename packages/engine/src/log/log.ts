@@ -23,12 +23,13 @@ import {
   type Failed,
   type FailureCode,
 } from "../ports/commit.ts";
-import { type Store } from "../ports/store.ts";
+import { type Store, StoreFailure } from "../ports/store.ts";
 import { FeedRegistry, Tail, type TailItem, type TailOptions } from "./tail.ts";
 import type { FeedDeps } from "./feed.ts";
+import { AcknowledgedEvents, type LostEvents } from "./acknowledged.ts";
 import { checkCommit, type CommitLimits, commitLimits } from "./check-commit.ts";
 
-export interface LogOptions extends Partial<Omit<FeedDeps, "clock" | "random">> {
+export interface LogOptions extends Partial<Omit<FeedDeps, "clock" | "random" | "onRead">> {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly ids?: IdSource;
@@ -37,6 +38,11 @@ export interface LogOptions extends Partial<Omit<FeedDeps, "clock" | "random">> 
   readonly retryForMs?: number;
   /** Called for every commit with how long the store took. It must not throw. */
   readonly observe?: (commit: Commit, result: CommitResult, ms: number) => void;
+  /**
+   * Called when the database has lost events that this process had acknowledged or shown, for example because it failed
+   * over to a replica that had not received them. Without it nobody looks for that.
+   */
+  readonly onLost?: (lost: readonly LostEvents[]) => void;
 }
 
 export interface CommitOptions {
@@ -95,7 +101,42 @@ const feedDefaults = {
 export function createLog(store: Store, options: LogOptions = {}): Log {
   const { clock = systemClock, random = Math.random, ids = defaultIds } = options;
   const { limits = commitLimits, retryForMs = 10_000 } = options;
-  const feeds = new FeedRegistry(store, { ...feedDefaults, ...options, clock, random });
+  const { onLost } = options;
+  const acknowledged = new AcknowledgedEvents();
+  const note = (owner: OwnerId, session: SessionId, event: StoredEvent): void => {
+    acknowledged.note(owner, session, event);
+  };
+  const feedOptions = { ...feedDefaults, ...options, clock, random };
+  const feeds = new FeedRegistry(
+    store,
+    onLost === undefined ? feedOptions : { ...feedOptions, onRead: note },
+  );
+
+  /** The sessions to compare next; nothing: all of them. */
+  const suspects = new Set<SessionId | undefined>();
+  let looking: Promise<void> | undefined;
+  function lookForLosses(session?: SessionId): void {
+    if (onLost === undefined) return;
+    suspects.add(session);
+    looking ??= findLosses(onLost).finally(() => (looking = undefined));
+  }
+
+  async function findLosses(report: NonNullable<typeof onLost>): Promise<void> {
+    for (const session of suspects) {
+      suspects.delete(session);
+      try {
+        const lost = await acknowledged.findLost(store.reads, session);
+        for (const { owner, session: id } of lost) feeds.rewind(owner, id);
+        if (lost.length > 0) report(lost);
+      } catch (error) {
+        // The database is away again; the next connection asks again.
+        if (!(error instanceof StoreFailure)) throw error;
+      }
+    }
+  }
+
+  // Signals may have been lost: the connection is new, and so may be the database behind it.
+  if (onLost !== undefined) store.watchWork?.((item) => item === null && lookForLosses());
 
   async function send(commit: Commit, callOptions: CommitOptions = {}): Promise<CommitResult> {
     const refused = checkCommit(commit, limits);
@@ -105,7 +146,11 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
     const result = await commitWithRetries(commit, callOptions);
     options.observe?.(commit, result, clock.now() - startedAt);
     if (result.status === "committed" && result.repeated === undefined) {
-      feeds.publish(owner, session, spanOfCommit(commit, result));
+      const span = spanOfCommit(commit, result);
+      const newest = span.events.at(-1);
+      if (newest !== undefined && !acknowledged.note(owner, session, newest))
+        lookForLosses(session);
+      feeds.publish(owner, session, span);
     } else if (result.status !== "refused") {
       // It is stored already, or may be: only the store knows, so make readers ask it.
       feeds.wake(owner, session);

@@ -1,11 +1,13 @@
-import { ids } from "@holdfast/protocol";
+import { ids, type StoredEvent } from "@holdfast/protocol";
 import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { aNotice, aRunId, aRunState } from "@holdfast/testing/fixtures/factories";
+import { aNotice, aRunId, aRunState, toSeq } from "@holdfast/testing/fixtures/factories";
 import { followFrom, nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
+import type { Store } from "../ports/store.ts";
+import type { LostEvents } from "./acknowledged.ts";
 import type { LogOptions } from "./log.ts";
 
 let harness: StoreHarness;
@@ -177,6 +179,95 @@ describe("resync", () => {
     expect((await first).value).toEqual({ kind: "resync", head: 1 });
     await here("three");
     expect(await next).toEqual([3]);
+  });
+});
+
+/** A database that can lose its newest events, as one that fails over to a replica that lags behind. */
+function losingStore(store: Store) {
+  let lostFrom = Infinity;
+  const rewritten: StoredEvent[] = [];
+  const wakes = new Set<(item: null) => void>();
+  const losing: Store = {
+    ...store,
+    watchWork(wake) {
+      wakes.add(wake);
+      return () => wakes.delete(wake);
+    },
+    reads: {
+      ...store.reads,
+      async events(owner, session, query) {
+        const page = await store.reads.events(owner, session, query);
+        if (page === null || lostFrom === Infinity) return page;
+        const all = await store.reads.events(owner, session, { after: toSeq(0), limit: 100 });
+        const left = [...(all?.events ?? []).filter(({ seq }) => seq < lostFrom), ...rewritten];
+        return {
+          events: left.filter(({ seq }) => seq > query.after).slice(0, query.limit),
+          head: left.at(-1)?.seq ?? toSeq(0),
+          more: false,
+        };
+      },
+    },
+  };
+  return {
+    store: losing,
+    /** Everything from this seq on is gone, and others may have written something else since. */
+    lose(from: number, since: readonly StoredEvent[] = []): void {
+      lostFrom = from;
+      rewritten.push(...since);
+      for (const wake of wakes) wake(null);
+    },
+  };
+}
+
+describe("[P5] a database that has lost what was acknowledged", () => {
+  async function lossRig() {
+    const losing = losingStore(harness.store);
+    const lost: LostEvents[] = [];
+    const onLost = (found: readonly LostEvents[]) => void lost.push(...found);
+    const own = await openTailRig({ ...harness, store: losing.store }, { onLost });
+    const { owner, session } = own.elsewhere;
+    return { ...own, losing, lost, owner, session };
+  }
+
+  test("is noticed, and its readers start anew", async () => {
+    const { here, follow, losing, lost, owner, session } = await lossRig();
+    await here("two", "three");
+    const tail = follow(1);
+    expect(await nextSeqs(tail)).toEqual([2, 3]);
+    const next = tail.next();
+    losing.lose(3);
+    expect((await next).value).toEqual({ kind: "resync", head: 2 });
+    expect(lost).toEqual([{ owner, session, upTo: 3, head: 2 }]);
+    losing.lose(3);
+    await nextTurn();
+    expect(lost).toHaveLength(1);
+  });
+
+  test("is noticed even after others have written as much again", async () => {
+    const { here, follow, losing, lost, owner, session, elsewhere } = await lossRig();
+    await here("two", "three");
+    const tail = follow(1);
+    expect(await nextSeqs(tail)).toEqual([2, 3]);
+    const next = tail.next();
+    const [first] = await elsewhere.events();
+    const other = (seq: number) => ({ ...first!, id: ids.make("event"), seq: toSeq(seq) });
+    losing.lose(3, [other(3), other(4)]);
+    expect((await next).value).toEqual({ kind: "resync", head: 4 });
+    expect(lost).toEqual([{ owner, session, upTo: 3, head: 4 }]);
+  });
+
+  test("is not suspected while nothing is missing", async () => {
+    const { here, follow, losing, lost } = await lossRig();
+    await here("two");
+    const tail = follow(1);
+    expect(await nextSeqs(tail)).toEqual([2]);
+    losing.lose(99);
+    await nextTurn();
+    const next = nextSeqs(tail);
+    losing.lose(Infinity);
+    await here("three");
+    expect(await next).toEqual([3]);
+    expect(lost).toEqual([]);
   });
 });
 

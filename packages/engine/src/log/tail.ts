@@ -39,6 +39,8 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   #cursorTurn = 0;
   #state: "new" | "open" | "overtaken" | "ended" = "new";
   #isFailing = false;
+  /** Whether the session must be read anew, wherever its head is. */
+  #isRewound = false;
   /** Already counted in the cursor and handed out next. */
   #pendingItem: TailItem | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -85,6 +87,14 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     this.#unpark?.();
   }
 
+  onRewound(): void {
+    if (this.#state !== "open" || this.#feed === null) return;
+    this.#isRewound = true;
+    // A read that is under way may be of the database before.
+    this.#cursorTurn = this.#feed.readCount;
+    this.#unpark?.();
+  }
+
   /** Settles with the next item or the end, whichever is first: a hanging read does not delay an abort. */
   #nextResult(): Promise<TailResult> {
     if (this.#state === "new") this.#open();
@@ -107,13 +117,13 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
       if (this.#state === "overtaken") return this.#cut();
       const feed = this.#feed;
       if (this.#state !== "open" || feed === null) return undefined;
-      const item = this.#move(feed.take(this.#cursor)) ?? (await this.#waitOrRead(feed));
+      const item = this.#take(feed) ?? (await this.#waitOrRead(feed));
       if (item !== undefined) return item;
     }
   }
 
   async #waitOrRead(feed: Feed): Promise<TailItem | undefined> {
-    const readFrom = feed.nextReadCursor(this.#cursor);
+    const readFrom = this.#isRewound ? this.#cursor : feed.nextReadCursor(this.#cursor);
     if (readFrom === undefined) return this.#park(feed);
     const outcome = await feed.read(readFrom);
     return this.#state === "open" ? this.#handleOutcome(outcome, feed) : undefined;
@@ -124,9 +134,13 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
     return new Promise((resolve) => {
       this.#unpark = () => {
         this.#unpark = null;
-        resolve(this.#state === "open" ? this.#move(feed.take(this.#cursor)) : undefined);
+        resolve(this.#state === "open" ? this.#take(feed) : undefined);
       };
     });
+  }
+
+  #take(feed: Feed): TailItem | undefined {
+    return this.#isRewound ? undefined : this.#move(feed.take(this.#cursor));
   }
 
   #handleOutcome(outcome: ReadOutcome, feed: Feed): TailItem | undefined {
@@ -147,7 +161,13 @@ export class Tail implements AsyncIterator<TailItem, undefined>, Follower {
   }
 
   #handlePage(page: EventPage, turn: number, feed: Feed): TailItem | undefined {
-    const isBeyond = page.head < this.#cursor && turn > this.#cursorTurn;
+    const isNewRead = turn > this.#cursorTurn;
+    if (this.#isRewound) {
+      if (!isNewRead) return undefined;
+      this.#isRewound = false;
+      return this.#resync(page.head);
+    }
+    const isBeyond = page.head < this.#cursor && isNewRead;
     if (isBeyond || page.head - this.#cursor > feed.maxBehind) return this.#resync(page.head);
     const upTo = page.more ? (page.events.at(-1)?.seq ?? this.#cursor) : page.head;
     return this.#move({ after: this.#cursor, upTo, events: page.events }, page.head);
@@ -240,6 +260,10 @@ export class FeedRegistry {
 
   publish(owner: OwnerId, session: SessionId, span: EventSpan): void {
     this.#feeds.get(feedKey(owner, session))?.publish(span);
+  }
+
+  rewind(owner: OwnerId, session: SessionId): void {
+    this.#feeds.get(feedKey(owner, session))?.rewind();
   }
 
   wake(owner: OwnerId, session: SessionId): void {

@@ -5,6 +5,8 @@ import {
   createLog,
   type Engine,
   type IsFromPerson,
+  type Log,
+  type LostEvents,
   type SpillStore,
   type Model,
   type ConversationReviewer,
@@ -125,6 +127,8 @@ export interface AgentRuntimeDeps {
   /** Absent where nothing searches the web. */
   readonly webSearch?: Pick<WebSearch, "account" | "search">;
   readonly report: (bug: Error) => void;
+  /** Called when the database has lost events that were acknowledged. */
+  readonly onLost?: (log: Log, lost: readonly LostEvents[]) => void;
   /** Without it there are no MCP servers, now or later. */
   readonly mcp?: Pick<Mcp, "tools" | "signInOf" | "signInUrl"> | undefined;
   readonly signIns?: Pick<SignIns, "link">;
@@ -152,7 +156,11 @@ function idleCompaction(
 export async function createAgentRuntime(deps: AgentRuntimeDeps): Promise<AgentRuntime> {
   const { config, store, models, memory, toolset, webSearch, report, mcp, runs = "here" } = deps;
   const { home, leaseMs, resume, review, roles } = config;
-  const log = createLog(store, deps.observe && { observe: deps.observe });
+  const { observe, onLost } = deps;
+  const log: Log = createLog(store, {
+    ...(observe && { observe }),
+    ...(onLost && { onLost: (lost) => onLost(log, lost) }),
+  });
   const storageStatus = createStorageStatus();
   const journals = await openSpillJournals(home.value, report);
   function onError(error: unknown): void {

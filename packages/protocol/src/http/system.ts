@@ -95,7 +95,16 @@ export const systemRoutes = {
     answer: {
       media: "json",
       status: 200,
-      schema: z.looseObject({ status: z.string(), version: z.string() }),
+      schema: z.looseObject({
+        status: z.string(),
+        version: z.string(),
+        store: z
+          .looseObject({
+            /** Sessions that have lost confirmed events in the last days, and when the last loss was noticed. */
+            lost: z.looseObject({ sessions: z.int(), at: z.int() }).optional(),
+          })
+          .optional(),
+      }),
     },
     problems: [],
     repeat: "safe",

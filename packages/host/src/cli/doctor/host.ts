@@ -71,11 +71,21 @@ async function checkWorktrees(client: Client): Promise<DoctorFinding[]> {
 export async function checkHost(client: Client, home: string): Promise<DoctorFinding[]> {
   return [
     ...(await checkClock(client)),
+    ...(await checkLosses(client)),
     ...(await checkModels(client, home)),
     await checkMemory(client),
     ...(await checkCompactions(client)),
     ...(await checkWorktrees(client)),
   ];
+}
+
+/** A database that failed over, or was restored, may lack what it had confirmed. */
+async function checkLosses(client: Client): Promise<DoctorFinding[]> {
+  const read = await client.health();
+  const lost = read.ok ? read.value.store?.lost : undefined;
+  if (lost === undefined) return [];
+  const words = texts.lost(lost.sessions, formatTime(lost.at));
+  return [errorFinding(checks.store, words, texts.lostMend)];
 }
 
 /** A compaction in progress is not a problem, but explains what a session is waiting for. */

@@ -167,6 +167,10 @@ export const doctorStrings = {
     worktreeMend: (id: string) => `Merge what you need, then run holdfast worktrees remove ${id}.`,
     fixFirst: "Fix what is listed above, and check again.",
     fsck: "holdfast fsck shows more.",
+    lost: (sessions: number, at: string) =>
+      `the database has lost confirmed events of ${sessions} ${sessions === 1 ? "conversation" : "conversations"} (noticed ${at})`,
+    lostMend:
+      "Each of them has a notice. Make the replica synchronous (synchronous_standby_names), or accept that a failover may lose the last moments.",
     compactions: "none in progress",
     compaction: (
       session: string,

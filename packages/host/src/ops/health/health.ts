@@ -2,6 +2,7 @@ import type { Clock, Failed, FailureCode, Store } from "@holdfast/engine";
 
 import { withTimeout } from "@holdfast/protocol";
 import type { Health } from "../../server/http/http-app.ts";
+import type { LossReporter } from "./lost-events.ts";
 import type { WriteHealth } from "./store-health.ts";
 
 const probeTimeoutMs = 1_000;
@@ -13,6 +14,7 @@ export interface HealthDeps {
   readonly clock: Clock;
   readonly stopping: AbortSignal;
   readonly roles: readonly string[];
+  readonly losses?: Pick<LossReporter, "summary">;
 }
 
 /** Why the store cannot be read or written, if so. */
@@ -28,6 +30,7 @@ export function createHealthCheck({
   clock,
   stopping,
   roles,
+  losses,
 }: HealthDeps): () => Promise<Health> {
   let cached: { readonly at: number; readonly condition: Promise<StoreCondition> } | undefined;
 
@@ -56,6 +59,7 @@ export function createHealthCheck({
       ...(writeFailure === undefined ? [] : [writeFailureReason(writeFailure)]),
     ];
     const isReady = answers && writeFailure === undefined;
+    const lost = losses?.summary();
     return {
       status: stopping.aborted ? "stopping" : isReady ? "ok" : "degraded",
       ready: reasons.length === 0,
@@ -65,6 +69,7 @@ export function createHealthCheck({
         kind: store.kind,
         ready: isReady,
         ...(writeFailure !== undefined && writeFailure !== "late" && { code: writeFailure.code }),
+        ...(lost !== undefined && { lost }),
       },
     };
   };

@@ -168,6 +168,8 @@ export interface Health {
     readonly ready: boolean;
     /** Why it refuses writes: the same code that refused writes get. */
     readonly code?: string;
+    /** How many sessions have lost confirmed events of late, and when that was noticed. The store works. */
+    readonly lost?: { readonly sessions: number; readonly at: number };
   };
 }
 
