@@ -1,5 +1,6 @@
 // npm run chaos -- <subject> [--option value …]
 import { gatewaySubject } from "./gateway/subject.ts";
+import { nodesSubject } from "./nodes/subject.ts";
 import { simSubject } from "./sim/subject.ts";
 import { processesSubject } from "./processes/subject.ts";
 import { storeSubject } from "./store/subject.ts";
@@ -10,6 +11,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   sim: simSubject,
   processes: processesSubject,
   gateway: gatewaySubject,
+  nodes: nodesSubject,
 };
 
 const usage = Object.values(subjects)

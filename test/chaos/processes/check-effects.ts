@@ -48,6 +48,9 @@ export function checkEffects({ logs, effects }: Evidence): string[] {
   return [...problems, ...checkApprovals({ logs, effects: times })];
 }
 
+/** Tools that need an approval. */
+const asks: ReadonlySet<string> = new Set(["dare", "terminal"]);
+
 /** P7: a call that needs approval took no effect without it, and an acknowledged answer is stored. */
 function checkApprovals({
   logs,
@@ -65,7 +68,7 @@ function checkApprovals({
         if (decision !== "deny" && decision !== "expired") allowed.add(calls.get(approvalId) ?? "");
         if (decision === "session") isAllowedAtAll = true;
       }
-      if (event.type !== "tool.started" || event.data.name !== "dare") continue;
+      if (event.type !== "tool.started" || !asks.has(event.data.name)) continue;
       const { callId } = event.data;
       if (!isAllowedAtAll && !allowed.has(callId) && effects.has(callId))
         problems.push(`[P7] ${callId} of ${session} took effect, and nobody had allowed it`);

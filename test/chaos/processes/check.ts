@@ -40,14 +40,10 @@ export const promises = [
 export async function checkAll(options: CheckOptions): Promise<Checked> {
   const { history, store, owner, settled, effects } = options;
   const { happened } = history;
-  const logs = new Map<SessionId, readonly StoredEvent[]>();
-  const told = acknowledged({ happened, logs, effects }).flatMap(
+  const told = acknowledged({ happened, logs: new Map(), effects }).flatMap(
     ({ told: { session } }) => session ?? [],
   );
-  for (const session of new Set([...told, ...settled.keys()])) {
-    const events = await readLog(store, owner, session);
-    if (events !== null) logs.set(session, events);
-  }
+  const logs = await readLogs(store, owner, new Set([...told, ...settled.keys()]));
   const evidence: Evidence = { happened, logs, effects };
   const { found, events, unproven, failure } = await runFsck(store.audit, {
     now: await store.now(),
@@ -65,6 +61,20 @@ export async function checkAll(options: CheckOptions): Promise<Checked> {
       ...checkErrors(evidence),
     ],
   };
+}
+
+/** What is stored of these sessions; one that is gone has no log. */
+export async function readLogs(
+  store: Store,
+  owner: OwnerId,
+  sessions: Iterable<SessionId>,
+): Promise<ReadonlyMap<SessionId, readonly StoredEvent[]>> {
+  const logs = new Map<SessionId, readonly StoredEvent[]>();
+  for (const session of sessions) {
+    const events = await readLog(store, owner, session);
+    if (events !== null) logs.set(session, events);
+  }
+  return logs;
 }
 
 async function readLog(

@@ -15,6 +15,8 @@ export interface ClientOptions {
   readonly chance: SeededRandom;
   /** How many sessions are in use at a time. */
   readonly sessions: number;
+  /** What a message asks for. */
+  readonly script?: (chance: SeededRandom) => string;
 }
 
 const maxSent = 25;
@@ -72,11 +74,11 @@ export class ChaosClient {
   }
 
   async #send(session: KnownSession): Promise<void> {
-    const { knownSessions, chance, name } = this.#options;
+    const { knownSessions, chance, name, script = writeScript } = this.#options;
     if (session.open.size >= maxOpen) return;
     const clientId = `${name}-${(this.#sent += 1)}`;
     const mode = chance.pick(["queue", "queue", "queue", "steer", "interrupt"] as const);
-    const text = `${clientId} ${writeScript(chance)}`;
+    const text = `${clientId} ${script(chance)}`;
     const request: ClientRequest = { act: "send", session: session.id, clientId, text, mode };
     const answer = await this.#askUntilAnswered(request);
     if (answer.kind === "done" && answer.runId !== undefined) session.open.add(answer.runId);

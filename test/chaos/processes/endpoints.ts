@@ -115,7 +115,7 @@ export function hostEndpoint(name: string, port: number, world: EndpointDeps): H
   };
 }
 
-async function askOverHttp(
+export async function askOverHttp(
   client: Client,
   request: ClientRequest,
   signal: AbortSignal,

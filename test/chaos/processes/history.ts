@@ -48,6 +48,8 @@ export type FaultName =
   | "connections cut"
   | "connection cut at a commit"
   | "disk full"
+  /** One of the faults of several machines, which `whom` describes. */
+  | "nodes"
   | "healed";
 
 export type TimedEntry = HistoryEntry & { readonly at: number };

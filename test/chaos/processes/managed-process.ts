@@ -19,6 +19,8 @@ export interface Endpoint {
 export interface LaunchSpec {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Node by default. */
+  readonly command?: string;
   /** The first line of its standard input. */
   readonly startupMessage?: unknown;
 }
@@ -31,6 +33,10 @@ export interface ManagedProcessDeps {
   readonly launch: (instance: string) => LaunchSpec;
   readonly isReady: (line: string) => boolean;
   readonly hear: (instance: string, line: string) => void;
+  /** The process that works, where the one that was started only holds it. */
+  readonly workerOf?: (pid: number) => number | undefined;
+  /** What else it may say on standard error. */
+  readonly mayReport?: readonly RegExp[];
 }
 
 interface Life {
@@ -76,8 +82,8 @@ export class ManagedProcess {
   start(): void {
     if (this.#life !== undefined || this.#isOver) return;
     const instance = `${this.name}.${(this.#lives += 1)}`;
-    const { args, env, startupMessage } = this.#options.launch(instance);
-    const child = spawn(process.execPath, [...args], {
+    const { args, env, startupMessage, command } = this.#options.launch(instance);
+    const child = spawn(command ?? process.execPath, [...args], {
       cwd: repository,
       env: { ...withoutSettings(), ...env },
       stdio: ["pipe", "pipe", "pipe"],
@@ -107,16 +113,28 @@ export class ManagedProcess {
     this.#life?.child.stdin?.write(`${JSON.stringify(line)}\n`);
   }
 
-  /** `SIGSTOP`, and `SIGCONT` after a while unless it was killed meanwhile. */
-  async stop(ms: number): Promise<void> {
+  /**
+   * `SIGSTOP`, and `SIGCONT` after a while unless it was killed meanwhile. `false`: this was not the wanted moment, and
+   * it goes on at once.
+   */
+  async stop(
+    ms: number,
+    isWanted: () => Promise<boolean> = async () => true,
+    whileStopped: () => Promise<void> = async () => {},
+  ): Promise<boolean> {
     const life = this.#life;
-    if (life === undefined || life.isWantedToEnd || life.isStopped) return;
+    if (life === undefined || life.isWantedToEnd || life.isStopped) return false;
     life.isStopped = true;
-    life.child.kill("SIGSTOP");
-    this.#note("stop", life.instance);
-    await Promise.race([new Promise((resolve) => setTimeout(resolve, ms)), life.ended]);
+    this.#signal(life, "SIGSTOP");
+    const isStopped = await isWanted();
+    if (isStopped) {
+      this.#note("stop", life.instance);
+      const over = Promise.race([new Promise((resolve) => setTimeout(resolve, ms)), life.ended]);
+      await Promise.all([over, whileStopped()]);
+    }
     life.isStopped = false;
-    if (life.child.kill("SIGCONT")) this.#note("continue", life.instance);
+    if (this.#signal(life, "SIGCONT") && isStopped) this.#note("continue", life.instance);
+    return isStopped;
   }
 
   /** `kill -9`; resolves when it is gone and all of its output was read. `false`: there was none. */
@@ -136,7 +154,7 @@ export class ManagedProcess {
     if (life === undefined || life.isWantedToEnd || life.isStopped) return;
     life.isWantedToEnd = true;
     this.#note("orderly stop", life.instance);
-    life.child.kill("SIGTERM");
+    this.#signal(life, "SIGTERM");
     const late = setTimeout(() => life.child.kill("SIGKILL"), timeoutMs);
     await life.ended;
     clearTimeout(late);
@@ -155,6 +173,18 @@ export class ManagedProcess {
     if (this.#life !== undefined) this.#life.wasTroubled = true;
   }
 
+  #signal({ child }: Life, signal: NodeJS.Signals): boolean {
+    const { pid } = child;
+    const worker = pid === undefined ? undefined : (this.#options.workerOf ?? ((own) => own))(pid);
+    if (worker === undefined) return false;
+    try {
+      return process.kill(worker, signal);
+    } catch {
+      // It has just ended.
+      return false;
+    }
+  }
+
   #onLine(life: Life, line: string): void {
     if (!life.isReady && this.#options.isReady(line)) {
       life.isReady = true;
@@ -167,7 +197,7 @@ export class ManagedProcess {
     this.#life = undefined;
     life.ready.resolve();
     const isExcused = !life.isReady && life.wasTroubled && life.child.exitCode === 1;
-    const said = isExcused ? "" : unexpectedIn(life.stderr);
+    const said = isExcused ? "" : unexpectedIn(life.stderr, this.#options.mayReport);
     if (said !== "") this.#wrong(`${life.instance} said: ${said}`);
     if (life.isWantedToEnd) return;
     if (isExcused) this.#note("could not start", life.instance);
@@ -200,9 +230,10 @@ const expected = [
   /"level":"error".*"status":507,.*"msg":"request"/,
 ];
 
-function unexpectedIn(stderr: string): string {
+function unexpectedIn(stderr: string, more: readonly RegExp[] = []): string {
+  const patterns = [...expected, ...more];
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  return lines.filter((line) => !expected.some((pattern) => pattern.test(line))).join("\n");
+  return lines.filter((line) => !patterns.some((pattern) => pattern.test(line))).join("\n");
 }
 
 /** The settings of the current environment don't apply. */

@@ -116,7 +116,7 @@ export class Nemesis {
     const busy = members.find(({ name }) => history.busiest?.startsWith(`${name}.`));
     const victim = chance.next() < 0.7 ? (busy ?? chance.pick(members)) : chance.pick(members);
     await victim.member.ready;
-    this.#later(victim.member.stop(ms));
+    this.#later(victim.member.stop(ms).then(() => {}));
   }
 
   async #leave(): Promise<void> {

@@ -15,6 +15,8 @@ export interface SettleOptions {
   readonly history: History;
   readonly log: Log;
   readonly owner: OwnerId;
+  /** When everything is done and every process is still up. */
+  readonly beforeLeaving?: () => Promise<void>;
 }
 
 /** What each process read of each session in the end. */
@@ -35,6 +37,7 @@ export async function settle(options: SettleOptions): Promise<FinalReads> {
   const blind = await followersBehind(options);
   if (blind.length > 0) wrong(`not shown to the end: ${blind.join(", ")}`);
   const reads = await readEverywhere(options);
+  await options.beforeLeaving?.();
   await Promise.all(members.map(({ member }) => member.leave(exitTimeoutMs)));
   return reads;
 }

@@ -1,13 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import {
-  createPageRig,
-  expectShownIsStored,
-  send,
-  sessionOf,
-  shownMessages,
-  untilDone,
-} from "./page-rig.ts";
+import { shownMessages } from "./compare-messages.ts";
+import { createPageRig, expectShownIsStored, send, sessionOf, untilDone } from "./page-rig.ts";
 
 const rig = createPageRig();
 

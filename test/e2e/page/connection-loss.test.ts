@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { SessionId } from "@holdfast/protocol";
 import type { Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
+import { shownMessages, storedMessages } from "./compare-messages.ts";
 import {
   answers,
   createPageRig,
@@ -10,9 +11,7 @@ import {
   messageField,
   send,
   sessionOf,
-  shownMessages,
   stopButton,
-  storedMessages,
   untilDone,
 } from "./page-rig.ts";
 import { startPostgresProxy } from "@holdfast/testing/postgres/postgres-proxy";

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { shownMessages } from "./compare-messages.ts";
 import {
   answers,
   createPageRig,
@@ -7,7 +8,6 @@ import {
   messageField,
   send,
   sessionOf,
-  shownMessages,
   stopButton,
   untilDone,
 } from "./page-rig.ts";

@@ -6,7 +6,6 @@ import { type Client, createClient } from "@holdfast/client";
 import {
   type MessageEntry,
   type SessionId,
-  textOf,
   type EntryView,
   type SessionRead,
   sessionRead,
@@ -14,6 +13,7 @@ import {
 import { makeFolder, settingsFor } from "../served-host.ts";
 import { launchBrowser } from "@holdfast/testing/browser/browser";
 import { findFreePort } from "@holdfast/testing/process/free-port";
+import { shownMessages, storedMessages } from "./compare-messages.ts";
 import { requirePage } from "./require-page.ts";
 import { type StartedProcess, startHost } from "@holdfast/testing/process/start-process";
 
@@ -136,33 +136,6 @@ export async function untilDone(tab: Page, count = 1): Promise<void> {
 
 export function sessionOf(tab: Page): SessionId {
   return new URL(tab.url()).searchParams.get("session") as SessionId;
-}
-
-/** The text of each message on the page, with whitespace collapsed. */
-export function shownMessages(tab: Page): Promise<string[]> {
-  return tab
-    .locator(".message .message-body")
-    .evaluateAll((bodies) =>
-      bodies.map((body) => (body instanceof HTMLElement ? body.innerText : "")),
-    )
-    .then((texts) => texts.map(collapseWhitespace));
-}
-
-/** The text of each stored message, in the same form. */
-export async function storedMessages(client: Client, id: SessionId): Promise<string[]> {
-  const read = await client.readSession({ params: { id } });
-  if (!read.ok) throw new Error(JSON.stringify(read.error));
-  return (
-    read.value.entries
-      .filter((entry): entry is MessageEntry => entry.type === "message")
-      // Tool results are shown with their calls.
-      .filter(({ role }) => role !== "tool")
-      .map(({ parts }) => collapseWhitespace(textOf(parts.filter((part) => part.type === "text"))))
-  );
-}
-
-function collapseWhitespace(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
 }
 
 /** P5: the page shows every stored message, in order. */

@@ -2,7 +2,8 @@ import { ids, type SessionId } from "@holdfast/protocol";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { answers, createPageRig, send, sessionOf, shownMessages, stopButton } from "./page-rig.ts";
+import { shownMessages } from "./compare-messages.ts";
+import { answers, createPageRig, send, sessionOf, stopButton } from "./page-rig.ts";
 
 const rig = createPageRig();
 const list = (tab: Page) => tab.getByRole("navigation", { name: "Conversations" });

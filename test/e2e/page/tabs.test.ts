@@ -1,13 +1,13 @@
 import { ids } from "@holdfast/protocol";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { shownMessages } from "./compare-messages.ts";
 import {
   answers,
   createPageRig,
   expectShownIsStored,
   send,
   sessionOf,
-  shownMessages,
   untilDone,
 } from "./page-rig.ts";
 import { valueOf } from "../served-host.ts";
