@@ -62,6 +62,29 @@ test("a browser that is signed in on one host is signed in on another, with the 
   await expect.poll(keyOnOther).toMatchObject({ from: "stored" });
 });
 
+test("a page that takes over a sign-in at one host is signed in on another at once", async () => {
+  await using database = await createDatabase();
+  const settings = {
+    HOLDFAST_STORE: database.url,
+    HOLDFAST_SECRETS_KEY: "a-key-of-both-hosts-".repeat(2),
+  };
+  const [one, other] = [await serveWithClient(settings), await serveWithClient(settings)];
+  const origin = new URL(one.address).origin;
+  const headers = { "content-type": "application/json", origin };
+  const login = (body: object, cookie = "") =>
+    fetch(`${one.address}api/login`, {
+      method: "POST",
+      headers: { ...headers, cookie },
+      body: JSON.stringify(body),
+    });
+  const [issued = ""] = (await login({ token: one.token })).headers.getSetCookie();
+  const cookie = issued.slice(0, issued.indexOf(";"));
+  const unbound = cookie.slice(cookie.indexOf("=") + 1);
+  expect(await statusOf(other.address, unbound)).toBe(401);
+  expect((await login({ pageKey }, cookie)).ok).toBe(true);
+  expect(await statusOf(other.address, unbound)).toBe(200);
+});
+
 test("three hosts with homes of their own are one to people: links, attempts, webhooks, trust and memory", async () => {
   await using database = await createDatabase();
   const folder = realpathSync(makeFolder());

@@ -185,7 +185,12 @@ export function createAuthenticator({
 
   async function bySignIn(signIn: string, credentials: Credentials) {
     const digest = digestSecret(signIn);
-    const entry = await lookUp(digest);
+    let entry = await lookUp(digest);
+    if (entry !== undefined && isUnbound(entry.stored)) {
+      // Its page may have been bound at another host a moment ago.
+      await signIns.reload();
+      entry = find(digest);
+    }
     if (entry === undefined || !isOfPage(entry.stored, credentials)) return undefined;
     const { id: signInId, createdAt } = entry.stored;
     const { pageKey } = credentials;
@@ -261,6 +266,11 @@ export function createAuthenticator({
 /** The link key is the digest of the page key, and its own digest is stored: each verifies without being revealed. */
 function pageDigest(pageKey: string): string {
   return digestSecret(digestSecret(pageKey));
+}
+
+/** From before there were page keys, or of a program that has yet to open a page. */
+function isUnbound({ page }: StoredSignIn): boolean {
+  return page === undefined;
 }
 
 function isOfPage({ page }: StoredSignIn, { pageKey, linkKey }: Credentials): boolean {
