@@ -91,6 +91,7 @@ function resultsOf(events: readonly StoredEvent[]) {
 
 /** What happens to a call that was allowed, unless it runs: its run ends first, and says so. */
 const withoutRun: ReadonlySet<string> = new Set(["cancelled", "unknown"]);
+const endedEarly: ReadonlySet<string> = new Set(["cancelled", "failed", "interrupted"]);
 
 /** P7: an answer that was acknowledged is in the log, and a call that it allows is run on whichever host. */
 export function checkAnswers(evidence: Evidence): string[] {
@@ -116,7 +117,15 @@ export function checkAnswers(evidence: Evidence): string[] {
       (event) => event.type === "tool.started" && event.data.callId === callId,
     );
     const result = resultsOf(events).find((part) => part.callId === callId);
-    if (!isStarted && !withoutRun.has(result?.outcome ?? ""))
+    // A run that needs the files of a lost host ends, and names that host.
+    const isOver = log.some(
+      ({ type, data, runId }) =>
+        type === "run.state" && runId === asked.runId && endedEarly.has(String(data.state)),
+    );
+    const isExcused = isOver
+      ? result?.output.includes("not what was allowed") !== true
+      : withoutRun.has(result?.outcome ?? "");
+    if (!isStarted && !isExcused)
       problems.push(`[P7] ${callId} was allowed and not run: ${result?.outcome} ${result?.output}`);
   }
   return problems;

@@ -11,7 +11,7 @@ import type { History } from "../processes/history.ts";
 import { ManagedProcess } from "../processes/managed-process.ts";
 import { leaseMs } from "../processes/protocol.ts";
 import { Link, type LinkMode } from "./links.ts";
-import { hostPort, postgresPort, telegramPort } from "./ports.ts";
+import { hostPort, type machineNames, peerPort, postgresPort, telegramPort } from "./ports.ts";
 
 export const token = "0123456789abcdef";
 
@@ -50,7 +50,10 @@ export interface Machine extends ProcessEndpoint {
   close(): void;
 }
 
-export async function createMachine(name: string, deps: MachineDeps): Promise<Machine> {
+export async function createMachine(
+  name: (typeof machineNames)[number],
+  deps: MachineDeps,
+): Promise<Machine> {
   const { folder, history, database, telegram, origin } = deps;
   const own = join(folder, name);
   mkdirSync(own, { recursive: true });
@@ -61,6 +64,8 @@ export async function createMachine(name: string, deps: MachineDeps): Promise<Ma
   await postgres.listen(join(own, "postgres.sock"));
   await platform.listen(join(own, "telegram.sock"));
   await web.listen(0);
+  const peers = new Link(() => join(own, "web.sock"));
+  await peers.listen(join(own, "peer.sock"));
 
   const store = new URL(database());
   store.port = String(postgresPort);
@@ -82,6 +87,7 @@ export async function createMachine(name: string, deps: MachineDeps): Promise<Ma
         HOLDFAST_PORT: String(hostPort),
         HOLDFAST_TOKEN: token,
         HOLDFAST_ORIGIN: origin,
+        HOLDFAST_INTERNAL_ADDRESS: `http://127.0.0.1:${peerPort(name)}`,
         HOLDFAST_SECRETS_KEY: "a-key-of-all-machines-".repeat(2),
         HOLDFAST_LEASE_MS: String(leaseMs),
         HOLDFAST_LOCAL_MODELS: "off",
@@ -115,6 +121,7 @@ export async function createMachine(name: string, deps: MachineDeps): Promise<Ma
       if (what === "database") return;
       platform.set(mode);
       web.set(mode);
+      peers.set(mode);
     },
     databasePorts: () => postgres.farPorts,
     resetDatabase: () => postgres.reset(),
@@ -129,7 +136,7 @@ export async function createMachine(name: string, deps: MachineDeps): Promise<Ma
       }
     },
     close() {
-      for (const link of [postgres, platform, web]) link.close();
+      for (const link of [postgres, platform, web, peers]) link.close();
     },
   };
 }

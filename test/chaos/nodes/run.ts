@@ -38,6 +38,7 @@ import { nodesFigures } from "./figures.ts";
 import { createMachine, type Machine, token } from "./machine.ts";
 import { NodesNemesis } from "./nemesis.ts";
 import { checkResponses, talkToOpenAi } from "./openai-talker.ts";
+import { machineNames } from "./ports.ts";
 import { startProxy } from "./proxy.ts";
 import { faultKinds, scheduleOf } from "./schedule.ts";
 import { startVisitor } from "./visitor.ts";
@@ -55,7 +56,6 @@ export interface NodesChaosOptions {
 }
 
 const owner = ownerId.parse("owner");
-const hostCount = 3;
 const chats = [1, 2, 3];
 
 /**
@@ -90,9 +90,9 @@ export async function runNodesChaos(options: NodesChaosOptions): Promise<ChaosRe
     await Promise.all(machines.map(({ member }) => member.end()));
     for (const machine of machines) machine.close();
   });
-  for (let n = 1; n <= hostCount; n += 1)
+  for (const name of machineNames)
     machines.push(
-      await createMachine(`node${n}`, {
+      await createMachine(name, {
         folder,
         history,
         isTroubled: () => nemesis.isTroubled,
