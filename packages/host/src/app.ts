@@ -36,7 +36,6 @@ import { refuseUnfinishedCopy } from "./ops/full-export/unfinished-copy.ts";
 import { followChanges } from "./ops/page-settings/follow-changes.ts";
 import { createPageSettings } from "./ops/page-settings/page-settings.ts";
 import { fileLimitWarning } from "./ops/health/process-limits.ts";
-import { createLossReporter } from "./ops/health/lost-events.ts";
 import { monitorStore } from "./ops/health/store-health.ts";
 import { createRedactor } from "./ops/secrets/redact.ts";
 import { openSecrets } from "./ops/secrets/secrets.ts";
@@ -105,8 +104,7 @@ export async function openApp(
 
   const monitored = { clock: systemClock, logger, stopping: stopping.signal, roles: [...roles] };
   const { store } = opened.value;
-  const losses = await createLossReporter({ store, now: Date.now, logger });
-  const { report, health } = monitorStore(opened.value, { ...monitored, losses });
+  const { report, health, onLost } = await monitorStore(opened.value, monitored);
   const telemetry = await openTelemetry(process.env, report);
   const metrics = createMetrics(telemetry?.exportSpan);
   telemetry?.exportMetrics(metrics, store);
@@ -168,7 +166,7 @@ export async function openApp(
     toolset,
     webSearch,
     report,
-    onLost: (log, lost) => losses.report(log, lost),
+    onLost,
     mcp,
     signIns,
     observe(commit, result, ms) {

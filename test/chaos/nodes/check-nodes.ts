@@ -120,7 +120,7 @@ export function checkAnswers(evidence: Evidence): string[] {
     // A run that needs the files of a lost host ends, and names that host.
     const isOver = log.some(
       ({ type, data, runId }) =>
-        type === "run.state" && runId === asked.runId && endedEarly.has(String(data.state)),
+        type === "run.state" && runId === asked.runId && endedEarly.has(data.state),
     );
     const isExcused = isOver
       ? result?.output.includes("not what was allowed") !== true

@@ -116,7 +116,8 @@ export class Nemesis {
     const busy = members.find(({ name }) => history.busiest?.startsWith(`${name}.`));
     const victim = chance.next() < 0.7 ? (busy ?? chance.pick(members)) : chance.pick(members);
     await victim.member.ready;
-    this.#later(victim.member.stop(ms).then(() => {}));
+    const stopped = async (): Promise<void> => void (await victim.member.stop(ms));
+    this.#later(stopped());
   }
 
   async #leave(): Promise<void> {

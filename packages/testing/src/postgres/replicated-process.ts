@@ -226,9 +226,9 @@ try {
   await leave(1);
 }
 answer({ url: urlOf(primary) });
-let work = Promise.resolve();
+// One order at a time: whoever gives them waits for the answer.
 commands.on("line", (line) => {
-  work = work.then(async () => {
+  void (async () => {
     try {
       await obey(JSON.parse(line) as ReplicatedOrder);
       answer({ url: urlOf(primary) });
@@ -237,7 +237,7 @@ commands.on("line", (line) => {
         error: `${String(error)}\n${[...primary.log, ...(standby?.log ?? [])].slice(-20).join("")}`,
       });
     }
-  });
+  })();
 });
 await closed;
 await leave(0);

@@ -13,7 +13,7 @@ export interface LossSummary {
 
 export interface LossReporter {
   /** Tells people in each conversation, and those who run the host. */
-  report(log: Pick<Log, "commit">, lost: readonly LostEvents[]): void;
+  readonly report: (log: Pick<Log, "commit">, lost: readonly LostEvents[]) => void;
   summary(): LossSummary | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { Health } from "../../server/http/http-app.ts";
 import type { OpenedStore } from "../../open-store.ts";
 import type { Logger } from "../telemetry/logger.ts";
 import { createHealthCheck } from "./health.ts";
-import type { LossReporter } from "./lost-events.ts";
+import { createLossReporter, type LossReporter } from "./lost-events.ts";
 
 /** Where the output of this process's runs goes, for live viewers. Nothing of this status is durable. */
 export interface StorageStatus {
@@ -196,6 +196,8 @@ export function createOutageReporter({
 }
 
 export interface StoreMonitor {
+  /** Tells people what the database has lost. */
+  readonly onLost: LossReporter["report"];
   readonly report: (bug: Error) => void;
   readonly health: () => Promise<Health>;
 }
@@ -205,18 +207,18 @@ export interface MonitorDeps {
   readonly logger: Logger;
   readonly stopping: AbortSignal;
   readonly roles: readonly string[];
-  readonly losses: Pick<LossReporter, "summary">;
 }
 
 /** Detects when a store's writes fail, reports outages, and gives the host's health. */
-export function monitorStore(
+export async function monitorStore(
   { store, onWriteFailed }: OpenedStore,
-  { clock, logger, stopping, roles, losses }: MonitorDeps,
-): StoreMonitor {
+  { clock, logger, stopping, roles }: MonitorDeps,
+): Promise<StoreMonitor> {
+  const losses = await createLossReporter({ store, now: Date.now, logger });
   const isHealthy = async (): Promise<boolean> => (await health()).store.ready;
   const report = createOutageReporter({ isHealthy, clock, logger, stopping });
   const writes = createWriteHealth(store, { clock, onFailure: report });
   onWriteFailed(writes.noteFailure);
   const health = createHealthCheck({ store, writes, clock, stopping, roles, losses });
-  return { report, health };
+  return { report, health, onLost: losses.report };
 }
