@@ -3,13 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, onTestFinished } from "vitest"
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, createClient } from "@holdfast/client";
-import {
-  type MessageEntry,
-  type SessionId,
-  type EntryView,
-  type SessionRead,
-  sessionRead,
-} from "@holdfast/protocol";
+import { type SessionId, type EntryView, type SessionRead, sessionRead } from "@holdfast/protocol";
 import { makeFolder, settingsFor } from "../served-host.ts";
 import { launchBrowser } from "@holdfast/testing/browser/browser";
 import { findFreePort } from "@holdfast/testing/process/free-port";
