@@ -56,6 +56,13 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   expect(shownIn(elsewhere)).toContain("tide.txt:1: high at seven");
   const listed = valueOf(await two.client.listFiles({ params, query: {} }));
   expect(listed.entries.map(({ name }) => name)).toEqual(["tide.txt"]);
+  // Long enough to be compressed on its way between the hosts.
+  const names = Array.from({ length: 200 }, (_, n) => `a-file-with-a-long-name-${n + 100}.txt`);
+  mkdirSync(join(folderIn(one), "many"));
+  for (const name of names) writeFileSync(join(folderIn(one), "many", name), "");
+  const many = valueOf(await two.client.listFiles({ params, query: { path: "many" } }));
+  expect(many.entries.map(({ name }) => name)).toEqual(names);
+  rmSync(join(folderIn(one), "many"), { recursive: true });
   const read = await fetch(`${two.address}api/sessions/${id}/file?path=tide.txt&as=text`, {
     headers: { authorization: `Bearer ${two.token}` },
   });
@@ -123,13 +130,13 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   const continued = await ask(two.client, id, "read_file", { path: "tide.txt" });
   expect(continued.run).toMatchObject({ state: "completed" });
   expect(valueOf(await again.client.listFiles({ params, query: {} })).entries).toHaveLength(2);
-  const names = async () => {
+  const namesOfOlder = async () => {
     const answer = await two.client.listFiles({ params: { id: older }, query: {} });
     return answer.ok ? answer.value.entries.map(({ name }) => name) : [];
   };
   const isRegistered = () => existsSync(join(one.home, "workspaces", "registered"));
   await expect.poll(isRegistered, { timeout: 30_000 }).toBe(true);
-  expect(await names()).toEqual(["kept.txt"]);
+  expect(await namesOfOlder()).toEqual(["kept.txt"]);
   // What it has is stale: it is kept, and not used.
   const current = await again.client.listFiles({ params: { id: given }, query: {} });
   expect(valueOf(current).entries.map(({ name }) => name)).toEqual(["new.txt"]);

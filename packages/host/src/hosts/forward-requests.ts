@@ -118,6 +118,8 @@ export function createForwarder(deps: ForwardDeps): ForwardRequest {
     };
     const headers = pick(c.req.raw.headers, sentHeaders);
     headers.set(forwardedHeader, signClaims(deps.keyring, claims, principal));
+    // `fetch` would unpack the answer, and its length would be that of the packed one.
+    headers.set("accept-encoding", "identity");
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), headersTimeoutMs);
     const ends = [late.signal, c.req.raw.signal, AbortSignal.timeout(answerTimeoutMs)];
@@ -140,10 +142,9 @@ export function createForwarder(deps: ForwardDeps): ForwardRequest {
       return unreachable;
     }
     const { status } = response;
-    return new Response(response.body, {
-      status,
-      headers: pick(response.headers, returnedHeaders),
-    });
+    const returned = pick(response.headers, returnedHeaders);
+    if (response.headers.has("content-encoding")) returned.delete("content-length");
+    return new Response(response.body, { status, headers: returned });
   }
 
   return async (name, request, c) => {
