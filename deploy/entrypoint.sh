@@ -10,23 +10,20 @@ stop() {
   exit 78
 }
 
-is_read_only() {
-  touch "$1" 2>&1 | grep -q 'Read-only file system'
-}
-
 # A folder, what it is for, and how it is given to the container.
 check() {
   [ -d "$1" ] || stop "$1, $2, does not exist. Mount it: $3."
-  probe="$1/.holdfast-probe-$$"
-  if (: > "$probe") 2>/dev/null && (echo probe > "$probe") 2>/dev/null; then
-    rm -f "$probe"
+  # Agents write to workspaces: what they can foresee or replace here may be a link to a file of the host.
+  probe="$(mktemp -d "$1/.holdfast-probe-XXXXXX" 2>&1 || :)"
+  if [ -d "$probe" ] && (set -C && echo probe > "$probe/file") 2>/dev/null; then
+    rm -rf "$probe"
     left=$(($(df -Pk "$1" | awk 'NR == 2 { print $4 }') / 1024))
     [ "$left" -ge "$least_megabytes" ] ||
       stop "$1, $2, has $left MB left, and $least_megabytes MB are needed. Free some space or mount a larger volume."
     return
   fi
-  rm -f "$probe" 2>/dev/null || :
-  if is_read_only "$probe"; then
+  if [ -d "$probe" ]; then rm -rf "$probe"; fi
+  if [ "${probe%'Read-only file system'}" != "$probe" ]; then
     stop "$1, $2, is mounted read-only. Mount a volume that can be written: $3."
   elif [ -w "$1" ]; then
     stop "$1, $2, has no space left. Free some space or mount a larger volume."

@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -178,6 +186,29 @@ test("the entry point becomes the host where its volumes are in order, and names
       `${folder}/missing, for everything that the host keeps, does not exist`,
     ),
   ]);
+});
+
+test("[safety] a link that a command left in a workspace leads the entry point to no other file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-entry-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const key = join(folder, "secrets.key");
+  writeFileSync(key, "the key\n");
+  const workspaces = join(folder, "workspaces");
+  mkdirSync(workspaces);
+  // The shell becomes the entry point, and keeps its number: in a container it is always the same one.
+  const plant = `ln -s "$KEY" "$HOLDFAST_WORKSPACE_ROOTS/.holdfast-probe-$$"; exec "$0" --version`;
+  const started = spawnSync("/bin/sh", ["-c", plant, join(repository, "deploy/entrypoint.sh")], {
+    encoding: "utf8",
+    env: {
+      PATH: `${join(repository, "node_modules/.bin")}:${process.env["PATH"]}`,
+      KEY: key,
+      HOLDFAST_HOME: join(folder, "home"),
+      HOLDFAST_WORKSPACE_ROOTS: workspaces,
+    },
+  });
+  expect([started.status, started.stderr]).toEqual([0, ""]);
+  expect(readFileSync(key, "utf8")).toBe("the key\n");
+  expect(readdirSync(workspaces)).toHaveLength(1);
 });
 
 test("the unit spares background commands, leaves namespaces to the sandbox, and starts what the documentation installs", () => {
