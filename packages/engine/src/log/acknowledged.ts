@@ -1,5 +1,7 @@
 import type { OwnerId, Seq, SessionId, StoredEvent } from "@holdfast/protocol";
+import type { Audit } from "../ports/audit.ts";
 import type { Reads } from "../ports/reads.ts";
+import type { Store } from "../ports/store.ts";
 
 /** A database that failed over, or was restored, lacks events that this process has acknowledged or shown. */
 export interface LostEvents {
@@ -40,22 +42,38 @@ export class AcknowledgedEvents {
   }
 
   /** Compares one session or all with what is stored. What is found to be lost is forgotten, and so reported once. */
-  async findLost(reads: Pick<Reads, "events">, only?: SessionId): Promise<LostEvents[]> {
+  async findLost(
+    { reads, audit }: Pick<Store, "reads" | "audit">,
+    only?: SessionId,
+  ): Promise<readonly LostEvents[]> {
     const pending = [...this.#noted.values()].filter(
       ({ session }) => only === undefined || session === only,
     );
-    const lost: LostEvents[] = [];
+    const lost = new Map<Noted, LostEvents>();
     const work = async (): Promise<void> => {
       for (let noted = pending.pop(); noted !== undefined; noted = pending.pop()) {
         const found = await compare(noted, reads);
-        if (found === null) continue;
-        lost.push(found);
-        if (this.#noted.get(noted.session) === noted) this.#noted.delete(noted.session);
+        if (found !== null) lost.set(noted, found);
       }
     };
     await Promise.all(Array.from({ length: parallelReads }, work));
-    return lost;
+    const found = await withoutPurged([...lost.values()], audit);
+    // Only now: if the database goes away again meanwhile, the next look finds them too.
+    for (const noted of lost.keys())
+      if (this.#noted.get(noted.session) === noted) this.#noted.delete(noted.session);
+    return found;
   }
+}
+
+/** Another host may have trashed a session and deleted it for good without anybody here having seen it. */
+async function withoutPurged(
+  lost: readonly LostEvents[],
+  audit: Pick<Audit, "purges">,
+): Promise<readonly LostEvents[]> {
+  const missing = new Set(lost.filter(({ head }) => head === null).map(({ session }) => session));
+  if (missing.size === 0) return lost;
+  for await (const { session } of audit.purges()) missing.delete(session);
+  return lost.filter(({ session, head }) => head !== null || missing.has(session));
 }
 
 async function compare(

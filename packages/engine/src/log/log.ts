@@ -125,7 +125,7 @@ export function createLog(store: Store, options: LogOptions = {}): Log {
     for (const session of suspects) {
       suspects.delete(session);
       try {
-        const lost = await acknowledged.findLost(store.reads, session);
+        const lost = await acknowledged.findLost(store, session);
         for (const { owner, session: id } of lost) feeds.rewind(owner, id);
         if (lost.length > 0) report(lost);
       } catch (error) {

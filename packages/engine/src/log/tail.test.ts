@@ -3,12 +3,13 @@ import { referenceHarness } from "@holdfast/testing/stores/harnesses";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { aNotice, aRunId, aRunState, toSeq } from "@holdfast/testing/fixtures/factories";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { followFrom, nextSeqs, openTailRig, type TailRig } from "@holdfast/testing/rigs/tail-rig";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { nextTurn } from "@holdfast/testing/fakes/manual-clock";
-import type { Store } from "../ports/store.ts";
-import type { LostEvents } from "./acknowledged.ts";
-import type { LogOptions } from "./log.ts";
+import { type Store, StoreFailure } from "../ports/store.ts";
+import { AcknowledgedEvents, type LostEvents } from "./acknowledged.ts";
+import { createLog, type LogOptions } from "./log.ts";
 
 let harness: StoreHarness;
 beforeEach(async () => {
@@ -269,6 +270,41 @@ describe("[P5] a database that has lost what was acknowledged", () => {
     expect(await next).toEqual([3]);
     expect(lost).toEqual([]);
   });
+});
+
+test("a database that goes away while losses are looked for keeps none of them from being found", async () => {
+  const kept = await openTestSession(harness.store);
+  const { owner } = kept;
+  const gone = ids.make("session");
+  const acknowledged = new AcknowledgedEvents();
+  const event = { seq: toSeq(1), id: ids.make("event"), type: "message.user" };
+  acknowledged.note(owner, kept.session, event);
+  acknowledged.note(owner, gone, event);
+  const away = new StoreFailure("store_unavailable", "away");
+  const events: Store["reads"]["events"] = async (of, session, query) => {
+    if (session === kept.session) throw away;
+    return harness.store.reads.events(of, session, query);
+  };
+  const { audit } = harness.store;
+  const failing = { audit, reads: { ...harness.store.reads, events } };
+  await expect(acknowledged.findLost(failing)).rejects.toBe(away);
+  const lost = await acknowledged.findLost(harness.store, gone);
+  expect(lost).toEqual([{ owner, session: gone, upTo: 1, head: null }]);
+});
+
+test("a session that another host has deleted for good is not taken for lost", async () => {
+  const losing = losingStore(harness.store);
+  const lost: LostEvents[] = [];
+  const onLost = (found: readonly LostEvents[]) => void lost.push(...found);
+  const own = await openTailRig({ ...harness, store: losing.store }, { onLost });
+  const { owner, session } = own.elsewhere;
+  await own.here("two");
+  // Nobody here has followed it to its end.
+  await createLog(harness.store).trashSession(owner, session);
+  expect(await harness.store.purge(owner, session)).toMatchObject({ status: "purged" });
+  losing.lose(Infinity);
+  for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+  expect(lost).toEqual([]);
 });
 
 describe("a tail that ends", () => {
