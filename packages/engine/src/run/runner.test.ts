@@ -10,13 +10,16 @@ import { aHolder, aLane, aRunState, aUserMessage } from "@holdfast/testing/fixtu
 import { createTestAgent } from "@holdfast/testing/rigs/agent-rig";
 import {
   createGate,
+  createRunner,
   openRunRig,
   transcriptLines,
   untilStreamed,
 } from "@holdfast/testing/rigs/run-rig";
 import { watchStore, withMembers } from "@holdfast/testing/contracts/wrapped-stores";
+import { openTestSession } from "@holdfast/testing/fixtures/open-session";
 import { type StoreHarness } from "@holdfast/testing/conformance/harness";
 import { createLog } from "../log/log.ts";
+import type { Store, WorkItem } from "../ports/index.ts";
 import { admitMessage } from "./admit.ts";
 import { borrowAgent } from "./call-model.ts";
 import { type LossReason, RunHandle } from "./run-handle.ts";
@@ -97,6 +100,41 @@ test("a message that is announced while the work on its session ends is answered
     "user: Second",
     "assistant: Two.",
   ]);
+});
+
+test("hosts that leave a session to another one tell it once, and not each other again and again", async () => {
+  type Wake = NonNullable<Parameters<NonNullable<Store["watchWork"]>>[0]>;
+  const wakes: Wake[] = [];
+  let signals = 0;
+  const chat = await openTestSession(harness.store);
+  const hosts = Array.from({ length: 4 }, (_, own) => {
+    // As PostgreSQL does: everybody else hears of it, a little later.
+    const store = withMembers(harness.store, {
+      signalWork(item: WorkItem) {
+        signals += 1;
+        setImmediate(() => {
+          for (const [host, wake] of wakes.entries()) if (host !== own) wake(item);
+        });
+      },
+      watchWork(wake: Wake) {
+        wakes[own] = wake;
+        return () => undefined;
+      },
+    });
+    const check = async (): Promise<"elsewhere"> => {
+      await nextTurn();
+      await nextTurn();
+      return "elsewhere";
+    };
+    const placement = { check, prepare: async () => null };
+    const options = { model: scriptedModel([]), deps: { placement } };
+    return createRunner(store, createLog(store), options);
+  });
+  for (const host of hosts) host.start();
+  for (const host of hosts) host.notify(chat.owner, chat.session);
+  for (let turns = 0; turns < 200; turns += 1) await nextTurn();
+  for (const host of hosts) await host.stop();
+  expect(signals).toBe(hosts.length);
 });
 
 test("a run whose store was closed is left alone, and nothing is reported as a bug", async () => {

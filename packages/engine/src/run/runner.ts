@@ -85,8 +85,8 @@ export class Runner {
   readonly #stop = new AbortController();
   readonly #loops: Promise<void>[] = [];
   readonly #working = new Map<SessionId, Promise<void>>();
-  /** Sessions that were notified while they were being worked on; they are checked again afterwards. */
-  readonly #recheck = new Set<SessionId>();
+  /** Sessions that were notified while they were being worked on, with `isNews`; they are checked again afterwards. */
+  readonly #recheck = new Map<SessionId, boolean>();
   readonly #abandoned: AbandonedLeases;
 
   readonly #late: LateFiles | null;
@@ -124,7 +124,12 @@ export class Runner {
   #notify(owner: OwnerId, session: SessionId, found: FoundWork): void {
     for (const { lease, run } of this.#leaseRenewer.held)
       if (lease.session === session) void run?.checkCancelled();
-    void this.#runExclusive(owner, session, () => this.#workOn(owner, session, found));
+    void this.#runExclusive(
+      owner,
+      session,
+      () => this.#workOn(owner, session, found),
+      found.isNews,
+    );
   }
 
   /**
@@ -276,18 +281,26 @@ export class Runner {
   }
 
   /** One task at a time per session; a call meanwhile makes the session be checked once more. */
-  #runExclusive(owner: OwnerId, session: SessionId, task: () => Promise<void>): Promise<void> {
+  #runExclusive(
+    owner: OwnerId,
+    session: SessionId,
+    task: () => Promise<void>,
+    isNews = false,
+  ): Promise<void> {
     const idle = Promise.resolve();
     if (this.#stop.signal.aborted || this.#working.size >= this.#deps.maxRuns) return idle;
     if (this.#working.has(session)) {
-      this.#recheck.add(session);
+      // What another host has told must not become news: hosts would tell each other for ever.
+      this.#recheck.set(session, isNews || this.#recheck.get(session) === true);
       return idle;
     }
     const work = task()
       .catch((error: unknown) => this.#deps.onError(error))
       .finally(() => {
         this.#working.delete(session);
-        if (this.#recheck.delete(session)) this.notify(owner, session);
+        const again = this.#recheck.get(session);
+        this.#recheck.delete(session);
+        if (again !== undefined) this.#notify(owner, session, { isNews: again });
       });
     this.#working.set(session, work);
     return work;
