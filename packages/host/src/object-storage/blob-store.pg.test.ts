@@ -13,6 +13,7 @@ import { startProcess } from "@holdfast/testing/process/start-process";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { BlobWork } from "../../test/support/objects/blob-work-main.ts";
 import { withBlobObjects } from "./blob-store.ts";
+import { newObjectKey } from "./object-keys.ts";
 import { deleteUnrecorded } from "./delete-garbage.ts";
 import { moveBlobs } from "./move-blobs.ts";
 import { openS3Storage } from "./s3-storage.ts";
@@ -285,18 +286,24 @@ describe.each(databases)("blobs in object storage, with rows on $name", (factory
     const { server, host, storage, owner, objects } = await rig();
     await put(host, owner, long("a"));
     const [kept = ""] = server.keys();
-    for (const name of ["old", "new"])
-      await storage.put(`blobs/${name}`, {
+    const [old, fresh] = ["0", "1"].map((digit) =>
+      newObjectKey(`blob_${digit.repeat(64)}` as BlobId),
+    );
+    // Somebody else's, in a folder of the same name.
+    const foreign = [`blobs/holiday.jpg`, `blobs/00/${"0".repeat(64)}`];
+    for (const key of [old!, fresh!, ...foreign])
+      await storage.put(key, {
         size: 0,
         sha256: emptyHash,
         open: () => new Uint8Array(),
       });
     const longAgo = new Date(Date.now() - 25 * hourMs);
-    for (const key of [kept, `${server.settings.prefix}/blobs/old`])
+    const inBucket = (key: string): string => `${server.settings.prefix}/${key}`;
+    for (const key of [kept, ...[old!, ...foreign].map(inBucket)])
       utimesSync(server.fileOf(key), longAgo, longAgo);
     const result = await deleteUnrecorded(objects, storage, Date.now());
-    expect(result).toEqual({ ok: true, value: { seen: 3, deleted: 1 } });
-    expect(server.keys()).toEqual([kept, `${server.settings.prefix}/blobs/new`].toSorted());
+    expect(result).toEqual({ ok: true, value: { seen: 5, deleted: 1 } });
+    expect(server.keys()).toEqual([kept, ...[fresh!, ...foreign].map(inBucket)].toSorted());
   });
 
   test("kill -9 between put and commit leaves garbage that is collected an hour later", async () => {

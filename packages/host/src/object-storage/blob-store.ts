@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import {
   type Audit,
   type Blob,
@@ -14,6 +13,7 @@ import {
 import type { BlobId, OwnerId } from "@holdfast/protocol";
 import { deleteGarbage } from "./delete-garbage.ts";
 import { bytesBody, readObject } from "./object-bodies.ts";
+import { newObjectKey } from "./object-keys.ts";
 import {
   type ObjectStorage,
   type StorageFailure,
@@ -102,12 +102,6 @@ async function putObject(
   }
   const message = "Object storage took too long each time. Look at its load, and try again.";
   return { status: "failed", code: "store_busy", message };
-}
-
-/** Each put has a key of its own, so an object that is being deleted is never put again. */
-export function newObjectKey(id: BlobId): string {
-  const hash = id.slice("blob_".length);
-  return `blobs/${hash.slice(0, 2)}/${hash}-${randomBytes(8).toString("hex")}`;
 }
 
 /** The blob, wherever its bytes are. An object that has just been replaced is read in its new place. */

@@ -1,5 +1,6 @@
 import type { BlobObjects } from "@holdfast/engine";
 import { mapParallel } from "../util/map-parallel.ts";
+import { isBlobKey } from "./object-keys.ts";
 import type { ObjectStorage, StorageFailure, StorageResult } from "./object-storage.ts";
 
 const batch = 100;
@@ -53,7 +54,8 @@ export async function deleteUnrecorded(
     if (!page.ok) return page;
     seen += page.value.objects.length;
     const old = page.value.objects.filter(({ modifiedAt }) => now - modifiedAt >= oldEnoughMs);
-    const unrecorded = await objects.unrecorded(old.map(({ key }) => key));
+    const ours = old.map(({ key }) => key).filter(isBlobKey);
+    const unrecorded = await objects.unrecorded(ours);
     for (const key of unrecorded) {
       const result = await storage.delete(key);
       if (!result.ok) return result;

@@ -1,7 +1,8 @@
 import { type BlobObjects, type BlobPlace, type PlacedBlob, StoreFailure } from "@holdfast/engine";
 import { mapParallel } from "../util/map-parallel.ts";
-import { minObjectBytes, newObjectKey, readPlaced } from "./blob-store.ts";
+import { minObjectBytes, readPlaced } from "./blob-store.ts";
 import { bytesBody } from "./object-bodies.ts";
+import { newObjectKey } from "./object-keys.ts";
 import { type ObjectStorage, ObjectStorageError, type StorageFailure } from "./object-storage.ts";
 
 const page = 100;

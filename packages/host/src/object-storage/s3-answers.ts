@@ -13,17 +13,28 @@ export interface S3Refusal {
   readonly message: string;
   /** By its own clock. */
   readonly date: string | null;
+  /** It says nothing, like every answer to HEAD. */
+  readonly isEmpty: boolean;
 }
 
-/** The text of each element without children, in order. */
+/** S3's own answers are four levels deep. The parser needs quadratic time for deep ones. */
+const maxDepth = 16;
+
+/** The text of each element without children, in order. Nothing after what no answer of S3 has. */
 function* textsIn(xml: string): Generator<readonly [string, string]> {
   const found: [string, string][] = [];
   let text = "";
+  let depth = 0;
   const parser = new Parser(
     {
-      onopentag: () => void (text = ""),
+      onopentag: () => {
+        text = "";
+        depth += 1;
+        if (depth > maxDepth) parser.pause();
+      },
       ontext: (piece) => void (text += piece),
       onclosetag: (name) => {
+        depth -= 1;
         found.push([name, text]);
         text = "";
       },
@@ -38,11 +49,18 @@ export function parseRefusal(response: Response, body: string): S3Refusal {
   const texts = new Map([...textsIn(body)].toReversed());
   return {
     status: response.status,
-    code: texts.get("Code") ?? "",
-    message: texts.get("Message") ?? "",
+    code: plainText(texts.get("Code") ?? ""),
+    message: plainText(texts.get("Message") ?? ""),
     date: response.headers.get("date"),
+    isEmpty: body === "",
   };
 }
+
+/** For logs and terminals. */
+function plainText(said: string): string {
+  return said.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").slice(0, maxMessageLength);
+}
+const maxMessageLength = 300;
 
 /** Undefined if it isn't a listing. `prefix` is removed from each key. */
 export function parseListing(body: string, prefix: string): ObjectPage | undefined {
@@ -131,7 +149,8 @@ export function explainRefusal(refusal: S3Refusal, what: string, location: strin
       message: `${at} (${said}).`,
       advice: deniedCodes[code] ?? rightsNeeded,
     };
-  if (status === 404)
+  // Whatever else answers in its place doesn't know the objects.
+  if (status === 404 && (code === "NoSuchKey" || refusal.isEmpty))
     return {
       code: "object_missing",
       message: `${at}: there is no such object.`,

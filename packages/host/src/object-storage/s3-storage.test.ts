@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { startObjectServer } from "@holdfast/testing/object-server/start-object-server";
 import { createFolder } from "@holdfast/testing/process/folder";
 import { findFreePort } from "@holdfast/testing/process/free-port";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { bytesBody, fileBody, readObject } from "./object-bodies.ts";
 import { ObjectStorageError } from "./object-storage.ts";
 import { openS3Storage, type S3Limits } from "./s3-storage.ts";
@@ -165,6 +168,54 @@ test("each wrong setting has its code", async () => {
     code: "object_storage_clock",
     advice: containing("NTP"),
   });
+});
+
+/** Something on loopback that answers in place of S3. */
+async function serveInstead(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.once("end", () => answer(request, response));
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const settings = {
+    url,
+    bucket: "things",
+    region: "r-1",
+    prefix: "p",
+    addressing: "path",
+  } as const;
+  return openS3Storage({ ...settings, keyId: "k", secretKey: "s" }, quick);
+}
+
+test("what only says yes, or not found, or the same page again is not taken for S3", async () => {
+  const page = await serveInstead((_, response) => response.end("<html>Sign in</html>"));
+  expect(await page.put("a", bytesBody(bytes))).toMatchObject({
+    failure: { code: "object_storage_failed", advice: containing("objectStorageUrl") },
+  });
+  const silent = await serveInstead((_, response) => response.end());
+  expect(await silent.put("a", bytesBody(bytes))).toMatchObject({
+    failure: { code: "object_storage_failed" },
+  });
+  const proxy = await serveInstead((_, response) => response.writeHead(404).end("no backend"));
+  expect(await proxy.get("a", {})).toMatchObject({ failure: { code: "object_storage_failed" } });
+  expect(await proxy.delete("a")).toMatchObject({ failure: { code: "object_storage_failed" } });
+  const listing = `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1</NextContinuationToken></ListBucketResult>`;
+  const repeating = await serveInstead((_, response) => response.end(listing));
+  expect(await repeating.list("")).toMatchObject({ value: { next: "1" } });
+  expect(await repeating.list("", "1")).toMatchObject({
+    failure: { code: "object_storage_failed" },
+  });
+});
+
+test("what a server says ends up in a message as one short line, however much and deep it is", async () => {
+  const deep = `<Message>no\u001b[2J\n${"!".repeat(1000)}</Message>${"<a>".repeat(1_000_000)}`;
+  const storage = await serveInstead((_, response) => response.writeHead(400).end(deep));
+  const result = await storage.put("a", bytesBody(bytes));
+  const message = result.ok ? "" : result.failure.message;
+  expect(message).toContain("no [2J !!!");
+  expect(message.length).toBeLessThan(500);
 });
 
 test("a key that some server would change is refused before it is sent", async () => {

@@ -73,6 +73,8 @@ export function openS3Storage(settings: S3Settings, given: Partial<S3Limits> = {
     const { url, headers } = await signer.sign();
     const idle = new IdleTimer(limits.idleMs);
     if (body !== undefined) headers.set("content-length", String(body.size));
+    // What a proxy compresses has another length than the object.
+    headers.set("accept-encoding", "identity");
     try {
       const opened = body?.open();
       const sent = opened instanceof ReadableStream ? idle.watch(opened) : opened;
@@ -124,6 +126,13 @@ export function openS3Storage(settings: S3Settings, given: Partial<S3Limits> = {
     return root + key;
   }
 
+  /** Something else may say yes to everything, like a web page or a proxy that wants a sign-in first. */
+  const notByS3 = (what: string): { readonly ok: false; readonly failure: StorageFailure } => {
+    const message = `Object storage (${location}) answered ${what} as S3 would not.`;
+    const advice = "Check objectStorageUrl: it must be the address of S3 itself.";
+    return { ok: false, failure: { code: "object_storage_failed", message, advice } };
+  };
+
   const finish = async (answered: Answered): Promise<void> => {
     await readText(answered);
     answered.idle.pause();
@@ -131,7 +140,16 @@ export function openS3Storage(settings: S3Settings, given: Partial<S3Limits> = {
 
   return {
     location,
-    put: async (key, body) => send({ method: "PUT", key: keyed(key), body }, `put ${key}`, finish),
+    put: async (key, body) => {
+      const request = { method: "PUT", key: keyed(key), body } as const;
+      const put = await send(request, `put ${key}`, async (answered) => {
+        const said = await readText(answered);
+        answered.idle.pause();
+        return said.trim() === "" && answered.response.headers.has("etag");
+      });
+      if (!put.ok) return put;
+      return put.value ? { ok: true, value: undefined } : notByS3(`the put of ${key}`);
+    },
 
     get: async (key, { sha256 }) =>
       send({ method: "GET", key: keyed(key) }, `get ${key}`, async ({ response, idle }) => {
@@ -166,10 +184,10 @@ export function openS3Storage(settings: S3Settings, given: Partial<S3Limits> = {
         return page;
       });
       if (!listed.ok) return listed;
-      if (listed.value !== undefined) return { ok: true, value: listed.value };
-      const message = `Object storage (${location}) answered a listing with something else.`;
-      const advice = "Check objectStorageUrl: it must be the address of S3 itself.";
-      return { ok: false, failure: { code: "object_storage_failed", message, advice } };
+      // Some servers ignore where to continue, and would be asked for ever.
+      if (listed.value === undefined || (after !== undefined && listed.value.next === after))
+        return notByS3("a listing");
+      return { ok: true, value: listed.value };
     },
   };
 }

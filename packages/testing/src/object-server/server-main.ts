@@ -102,7 +102,8 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
       return refuse({ status: 405, code: "MethodNotAllowed", message: "Not here." });
   }
   if (fault?.kind === "hold-after") await holdUntilReleased();
-  answer(method === "DELETE" ? 204 : 200);
+  if (method === "DELETE") return answer(204);
+  answer(200, { etag: `"${randomUUID()}"` });
 }
 
 /** Visible as a whole or not at all, as S3 promises. */
