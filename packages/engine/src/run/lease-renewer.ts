@@ -161,6 +161,8 @@ export class LeaseRenewer {
 export interface Heartbeat {
   /** Aborted when the lease is lost, or can no longer be proven ours: work under it must stop. */
   readonly lost: AbortSignal;
+  /** Whether it is ours at this moment. A process that was frozen is told of its loss late. */
+  readonly isHeld: () => boolean;
   /** Ends the heartbeat without releasing the lease. */
   stop(): Promise<void>;
 }
@@ -182,9 +184,11 @@ interface HeartbeatDeps {
 export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const lost = new AbortController();
   const stopping = new AbortController();
-  const heartbeat = renewUntilStopped(deps, lost, stopping.signal);
+  const held = { safeUntil: deps.safeUntil };
+  const heartbeat = renewUntilStopped(deps, held, lost, stopping.signal);
   return {
     lost: lost.signal,
+    isHeld: () => !lost.signal.aborted && deps.clock.now() < held.safeUntil,
     async stop() {
       stopping.abort();
       await heartbeat;
@@ -193,29 +197,29 @@ export function startHeartbeat(deps: HeartbeatDeps): Heartbeat {
 }
 
 async function renewUntilStopped(
-  { leases, ref, clock, ttlMs, everyMs, safeUntil: initialSafeUntil }: HeartbeatDeps,
+  { leases, ref, clock, ttlMs, everyMs }: HeartbeatDeps,
+  held: { safeUntil: number },
   lost: AbortController,
   stopping: AbortSignal,
 ): Promise<void> {
-  let safeUntil = initialSafeUntil;
   let pause = everyMs;
   for (;;) {
-    await clock.sleep(Math.min(pause, safeUntil - clock.now()), stopping);
+    await clock.sleep(Math.min(pause, held.safeUntil - clock.now()), stopping);
     if (stopping.aborted) return;
     const askedAt = clock.now();
-    if (askedAt >= safeUntil) return lost.abort();
+    if (askedAt >= held.safeUntil) return lost.abort();
     const answer = await withTimeout(
-      { clock, ms: Math.min(safeUntil - askedAt, renewalTimeoutMs(ttlMs)), signal: stopping },
+      { clock, ms: Math.min(held.safeUntil - askedAt, renewalTimeoutMs(ttlMs)), signal: stopping },
       // An exception is no answer either: the expiry of the last good renewal decides.
       () => leases.renew([ref], ttlMs).catch(() => undefined),
     );
     if (stopping.aborted) return;
     if (answer.status === "done" && answer.value?.status === "renewed") {
       if (answer.value.lost.length > 0) return lost.abort();
-      safeUntil = askedAt + ttlMs;
+      held.safeUntil = askedAt + ttlMs;
       pause = everyMs;
     } else {
-      if (clock.now() >= safeUntil) return lost.abort();
+      if (clock.now() >= held.safeUntil) return lost.abort();
       pause = Math.min(everyMs / 3, renewalRetryMs(ttlMs));
     }
   }

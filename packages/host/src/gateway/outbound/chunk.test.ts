@@ -11,7 +11,7 @@ import { ids, laneKey, type NewEvent } from "@holdfast/protocol";
 import { describe, expect, test } from "vitest";
 
 import { AnswerText } from "./answer-text.ts";
-import { nextAction, afterUnknown, type PendingChunk } from "./chunk.ts";
+import { nextAction, afterUnknown, overwritten, type PendingChunk } from "./chunk.ts";
 
 const hourMs = 60 * 60_000;
 const limits = {
@@ -108,6 +108,14 @@ describe("nextAction", () => {
     const streaming = [claimed, aDelta(runId, "Half of")];
     const live = nextAction(chunkAfter(streaming), chat, 12 * hourMs);
     expect(live).toMatchObject({ kind: "send", message: { text: "Half of" }, isWhole: false });
+  });
+
+  test("[P11] a message that an older edit has replaced waits for its final text and keeps its notice", () => {
+    const row = { platformId: "5", code: overwritten, message: "Above this" };
+    const growing = [claimed, aDelta(runId, "Do")];
+    expect(nextAction(chunkAfter(growing, row), chat, 12 * hourMs).kind).toBe("nothing");
+    const action = nextAction(chunkAfter(ended, row), chat, 12 * hourMs);
+    expect(action).toMatchObject({ kind: "edit", message: { text: "Above this\n\nDone." } });
   });
 
   test("without edits, an answer is sent only when settled, and a question is sent as final", () => {

@@ -19,6 +19,11 @@ export const afterUnknown = "after_unknown";
 export const afterFailed = "after_failed";
 /** A person asked for this chunk again, so it is sent exactly as it was. */
 export const resent = "resent";
+/** A late edit of a host that had lost its lease may have replaced the final text, so it is edited in once more. */
+export const overwritten = "overwritten";
+
+/** What follows such a chunk has a row of its own already. */
+export const isRepeat = ({ code }: OutboxRow): boolean => code === resent || code === overwritten;
 
 export const unknownNotice =
   "⚠ The host was interrupted while it sent what belongs above this line, and cannot know whether it arrived. Send /resend to see it again.";
@@ -114,10 +119,12 @@ function answerAction(
       return { kind: "pass", to: slice.to };
     case "file":
       if (notice !== null) return sendOrEdit(row, notice, row.from);
+      if (row.code === overwritten) return { kind: "close", state: "sent", code: null };
       return { kind: "file", file: slice.file, to: slice.to };
     case "text": {
       // Without edits, wait until the text can no longer change.
       if (!slice.isSettled && !capabilities.edits) return noAction;
+      if (!slice.isWhole && row.code === overwritten) return noAction;
       const body = notice === null ? slice.text : `${notice}\n\n${slice.text}`;
       if (!slice.isWhole && body === shownText) return noAction;
       return { ...sendOrEdit(row, body, slice.to), isWhole: slice.isWhole };
@@ -126,8 +133,9 @@ function answerAction(
 }
 
 /** What this chunk has to say about the one above it. */
-function noticeAbove({ code, message }: OutboxRow): string | null {
+export function noticeAbove({ code, message }: OutboxRow): string | null {
   if (code === afterUnknown) return unknownNotice;
+  if (code === overwritten) return message;
   return code === afterFailed ? `⚠ ${message ?? botStrings.fileNotSent}` : null;
 }
 

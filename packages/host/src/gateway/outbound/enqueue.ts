@@ -1,5 +1,7 @@
-import { type Log, type OutboxRow, StoreFailure } from "@holdfast/engine";
+import { type Clock, type Log, type OutboxRow, StoreFailure } from "@holdfast/engine";
 import {
+  backoffMs,
+  type IdSource,
   newEvent,
   type LaneKey,
   type OwnerId,
@@ -9,7 +11,7 @@ import {
   type SessionMode,
 } from "@holdfast/protocol";
 import { deterministicIds } from "../../util/deterministic-ids.ts";
-import { resent, chunkEvent } from "./chunk.ts";
+import { resent, chunkEvent, nextChunk, noticeAbove, overwritten } from "./chunk.ts";
 import { type ChatAddressing, sessionForLane } from "../lanes.ts";
 import { botStrings } from "../strings.ts";
 
@@ -101,6 +103,35 @@ export async function settleUnknownChunk(
   const events = [chunkEvent(ids, settled)];
   const result = await log.commit({ owner, session, events, touch: "quiet" });
   return result.status === "committed";
+}
+
+const finalEditTries = 5;
+const finalEditBackoff = { firstMs: 500, longestMs: 5_000 };
+
+/**
+ * The message shows, or may show, an older text than the host that delivers it now has given it. Whoever delivers next
+ * edits the final text in, as a delivery of its own: the row may be written by its holder alone.
+ */
+export async function enqueueFinalEdit(
+  { log, owner, ids, clock }: OutboxDeps & { readonly ids: IdSource; readonly clock: Clock },
+  row: OutboxRow,
+): Promise<void> {
+  const { session, from, platformId } = row;
+  const edit: OutboxRow = {
+    ...nextChunk(row, overwritten),
+    delivery: ids.make("delivery"),
+    chunk: 0,
+    from,
+    to: from,
+    platformId,
+    message: noticeAbove(row),
+  };
+  const events = [chunkEvent(ids, edit)];
+  for (let failures = 1; failures <= finalEditTries; failures += 1) {
+    const { status } = await log.commit({ owner, session, events, touch: "quiet" });
+    if (status !== "failed") return;
+    await clock.sleep(backoffMs(finalEditBackoff, failures - 1));
+  }
 }
 
 const welcomeText = botStrings.welcome;

@@ -8,6 +8,7 @@ import {
   afterFailed,
   type PendingChunk,
   unknownNotice,
+  isRepeat,
   nextChunk,
   type OutboxWriter,
 } from "./chunk.ts";
@@ -23,14 +24,20 @@ export interface SendDeps {
   readonly now: () => Promise<number>;
   readonly readFile: (blobId: BlobId) => Promise<Uint8Array | null>;
   readonly signal: AbortSignal;
+  /** Whether the session's outbox lease is ours. */
+  readonly isHeld: () => boolean;
 }
 
-/** `lost`: the state could not be written, so we may send nothing more. */
+/**
+ * - `lost`: the state could not be written, so we may send nothing more.
+ * - `late`: so is the lease, and an edit may have arrived after the next holder's.
+ */
 export type SendStepResult =
   | { readonly status: "done"; readonly next?: OutboxRow }
   | { readonly status: "open" }
   | { readonly status: "wait"; readonly ms: number }
-  | { readonly status: "lost" };
+  | { readonly status: "lost" }
+  | { readonly status: "late" };
 
 type FileAction = Extract<ChunkAction, { kind: "file" }>;
 type SendAction = FileAction | Extract<ChunkAction, { kind: "send" }>;
@@ -145,9 +152,8 @@ async function finishChunk(
   row: OutboxRow,
 ): Promise<SendStepResult> {
   const sent: OutboxRow = { ...row, state: "sent", code: null, message: null };
-  const isResent = row.code === "resent";
   const isLast = text === null || (text.ending !== null && row.to >= text.length);
-  const next = isLast || isResent ? undefined : nextChunk(row);
+  const next = isLast || isRepeat(row) ? undefined : nextChunk(row);
   if (!(await writer.write(sent, ...(next === undefined ? [] : [next])))) return { status: "lost" };
   return { status: "done", ...(next && { next }) };
 }
@@ -213,9 +219,13 @@ async function editChunk(
   const { address, row } = chunk;
   if (row.platformId === null) return { status: "open" };
   const isShown = message.text === chunk.shownText && message.buttons === undefined;
+  if (!deps.isHeld()) return { status: "lost" };
   const edited = isShown
     ? ({ status: "edited" } as const)
     : await adapter.edit(address, row.platformId, message, AbortSignal.timeout(sendTimeoutMs));
+  const mayHaveArrived = !isShown && (edited.status === "edited" || edited.status === "unknown");
+  // The final text is the same on each host.
+  if (mayHaveArrived && !isWhole && !deps.isHeld()) return { status: "late" };
   switch (edited.status) {
     case "edited":
       chunk.shownText = message.text;
@@ -223,7 +233,8 @@ async function editChunk(
     case "refused": {
       const { code, message: reason } = edited;
       if (!isWhole) return { status: "wait", ms: maxRetryMs };
-      const next = row.kind === "answer" ? nextChunk({ ...row, to }) : undefined;
+      const hasNext = row.kind === "answer" && !isRepeat(row);
+      const next = hasNext ? nextChunk({ ...row, to }) : undefined;
       const failed: OutboxRow = { ...row, to, state: "failed", code, message: reason };
       if (!(await writer.write(failed, ...(next ? [next] : [])))) return { status: "lost" };
       return { status: "done", ...(next && { next }) };

@@ -5,11 +5,13 @@ import {
   type LeaseRow,
   type Liveness,
   type Log,
+  type OutboxRow,
   readableBlob,
   startHeartbeat,
 } from "@holdfast/engine";
 import type { SessionId, IdSource, OwnerId, Seq } from "@holdfast/protocol";
 import { nextAction, type PendingChunk, OutboxWriter } from "./chunk.ts";
+import { enqueueFinalEdit } from "./enqueue.ts";
 import { PendingChunks, followEvents } from "./pending-chunks.ts";
 import { type SendDeps, type SendStepResult, sendStep } from "./send-chunk.ts";
 import type { PlatformAdapter } from "../adapter.ts";
@@ -59,6 +61,7 @@ export async function deliverSession(
   const held = await acquireOutboxLease(deps, target.session);
   if (held === null) return null;
   const { lease, heartbeat } = held;
+  const overwritten: OutboxRow[] = [];
   const ended = new AbortController();
   const signal = AbortSignal.any([stopSignal, heartbeat.lost, ended.signal]);
   const { log, ids, adapter, addressing } = deps;
@@ -75,7 +78,9 @@ export async function deliverSession(
     const first = await pending.load();
     if (first === null)
       return (await log.store.reads.session(target.owner, target.session))?.head ?? null;
-    const delivery = new SessionDelivery(deps, target, { pending, writer, signal });
+    const { isHeld } = heartbeat;
+    const opened = { pending, writer, signal, isHeld, overwritten };
+    const delivery = new SessionDelivery(deps, target, opened);
     onOpen(delivery);
     const following = followLog(log, target, { pending, delivery, first, signal });
     // Without new events there is nothing more to do here.
@@ -88,6 +93,7 @@ export async function deliverSession(
     ended.abort();
     await heartbeat.stop();
     await log.store.leases.release(lease);
+    for (const row of overwritten) await enqueueFinalEdit({ ...deps, ...target }, row);
   }
 }
 
@@ -112,6 +118,9 @@ interface OpenedSession {
   readonly pending: PendingChunks;
   readonly writer: OutboxWriter;
   readonly signal: AbortSignal;
+  readonly isHeld: () => boolean;
+  /** Gets the chunks whose message may show an edit that came too late. */
+  readonly overwritten: OutboxRow[];
 }
 
 /** How long to wait on an idle run before giving up the lease: the next step is a person's, or another run's. */
@@ -124,6 +133,7 @@ export class SessionDelivery {
   readonly #target: DeliveryTarget;
   readonly #pending: PendingChunks;
   readonly #signal: AbortSignal;
+  readonly #overwritten: OutboxRow[];
   readonly #sending: SendDeps;
   readonly #typedAt = new Map<string, number>();
   /** Steps in flight, by chat. */
@@ -144,11 +154,12 @@ export class SessionDelivery {
 
   constructor(deps: SessionDeliveryDeps, target: DeliveryTarget, opened: OpenedSession) {
     const { adapter, pacer, outage, log } = deps;
-    const { pending, writer, signal } = opened;
+    const { pending, writer, signal, isHeld, overwritten } = opened;
     this.#deps = deps;
     this.#target = target;
     this.#pending = pending;
     this.#signal = signal;
+    this.#overwritten = overwritten;
     this.#sending = {
       adapter,
       pacer,
@@ -158,6 +169,7 @@ export class SessionDelivery {
       readFile: async (id) =>
         (await readableBlob(log.store.reads, target.owner, id))?.bytes ?? null,
       signal,
+      isHeld,
     };
     signal.addEventListener("abort", () => this.#end(null), { once: true });
     if (signal.aborted) this.#end(null);
@@ -270,6 +282,9 @@ export class SessionDelivery {
     // Due at once, so that its next chunk keeps the turn.
     this.wake();
     switch (result.status) {
+      case "late":
+        this.#overwritten.push(chunk.row);
+        return this.#end(null);
       case "lost":
         return this.#end(null);
       case "wait":
