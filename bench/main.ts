@@ -20,6 +20,7 @@ const subjects = new Map<string, () => Promise<Subject>>([
   ["sandbox", async () => (await import("./sandbox/run.ts")).benchSandbox],
   ["snapshots", async () => (await import("./snapshots/run.ts")).benchSnapshots],
   ["import", async () => (await import("./import/run.ts")).benchImport],
+  ["nodes", async () => (await import("./nodes/run.ts")).benchNodes],
   ["page", async () => (await import("./page/run.ts")).benchPage],
 ]);
 

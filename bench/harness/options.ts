@@ -24,6 +24,7 @@ Subjects
   sandbox               what it costs to confine a command
   snapshots             saving and undoing the files of a large repository
   import                a hermes home of 100,000 messages, imported while others are served
+  nodes                 several hosts on one PostgreSQL: what they cost at rest, watched, with many waiting pages
   page                  the page in a real browser: its load, an answer being written, long conversations and lists
 
 Options
@@ -34,6 +35,7 @@ Options
                         fan-out, memory; context: build, next, compaction, cache, memory, day; host: start,
                         requests, streams; gateway: updates, chats; editors: replay, follow;
                         openai: first-token, frames;
+                        nodes: rest, watch, context, idle-streams, admissions;
                         page: load, stream, typing, messages, sessions, turns
   --backend NAME        sqlite or postgres; both when absent
   --quick               small sizes, to see that it runs

@@ -65,7 +65,7 @@ export function formatValue(value: number, unit: Unit): string {
     case "s":
       return `${significant(value)} ${unit}`;
     case "/s":
-      return `${Math.round(value).toLocaleString("en")}/s`;
+      return `${value < 100 ? significant(value) : Math.round(value).toLocaleString("en")}/s`;
     case "bytes":
       return value < 10_000 ? `${Math.round(value)} B` : `${significant(value / 1024)} KiB`;
     case "×":

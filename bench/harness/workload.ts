@@ -15,15 +15,20 @@ export interface BenchRun {
   readonly report: Report;
 }
 
-/** The bounds apply to SQLite; PostgreSQL's figures are printed beside. */
+/** Unless kept, bounds apply to SQLite; PostgreSQL's figures are printed beside. */
 export async function measureChosen<Bench>(
   workloads: readonly WorkloadDefinition<Bench>[],
   bench: Bench,
-  { options, report, backend }: BenchRun & { readonly backend: "sqlite" | "postgres" },
+  {
+    options,
+    report,
+    backend,
+    bounds,
+  }: BenchRun & { readonly backend: "sqlite" | "postgres"; readonly bounds?: "kept" },
 ): Promise<void> {
   for (const { id, title, measure } of workloads.filter((one) => isChosen(one.id, options.only))) {
     const { lines, notes = [] } = await measure(bench);
-    const bound = backend === "sqlite" ? lines : lines.map(unbound);
+    const bound = backend === "sqlite" || bounds === "kept" ? lines : lines.map(unbound);
     report.add({ id, title, backend, lines: bound, notes });
   }
 }

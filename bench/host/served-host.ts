@@ -61,7 +61,8 @@ export async function startHost(
 async function addressOf(child: ChildProcess): Promise<string | undefined> {
   if (child.stdout === null) return undefined;
   for await (const line of createInterface({ input: child.stdout })) {
-    const address = /http:\S+?(?=#)/.exec(line)?.[0];
+    // Without a page there is no link to sign in with, and the health is named.
+    const address = /http:\S+?(?=#|health$)/.exec(line)?.[0];
     if (address !== undefined) return address;
   }
   return undefined;
