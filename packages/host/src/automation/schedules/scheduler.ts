@@ -117,12 +117,14 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
 /** Polls all schedules once. A failure of one does not stop the others. */
 export async function submitDuePrompts(deps: SchedulerDeps, signal?: AbortSignal): Promise<void> {
   const { log, store, owner, report } = deps;
+  const active = (await store.list(owner)).filter(({ schedule }) => schedule.state === "on");
+  if (active.length === 0) return;
   const now = await log.store.now();
   let storeFailure: StoreFailure | undefined;
-  for (const stored of await store.list(owner)) {
+  for (const stored of active) {
     if (signal?.aborted === true) return;
     try {
-      if (stored.schedule.state === "on") await submitDue(deps, stored, now);
+      await submitDue(deps, stored, now);
     } catch (error) {
       if (error instanceof StoreFailure) storeFailure ??= error;
       else
