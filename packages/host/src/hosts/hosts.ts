@@ -69,6 +69,8 @@ const freshMs = 1_000;
 const beatsPerLease = 2;
 /** Three heartbeats may be missed. */
 const upLeases = 1.5;
+/** While the store is away. Every host is silent then, and none is lost for that. */
+const retryMs = 1_000;
 
 export function openHosts(deps: HostsDeps): Hosts {
   const { store, keyring, clock = systemClock, machine = thisMachine() } = deps;
@@ -104,7 +106,7 @@ export function openHosts(deps: HostsDeps): Hosts {
     let expect = revision ?? (await store.register.read(hostsOwner, key))?.revision ?? 0;
     for (;;) {
       const put = await store.register.put({ owner: hostsOwner, key, value, expect });
-      if (put.status === "failed") return;
+      if (put.status === "failed") throw new StoreFailure(put.code, put.message);
       revision = put.row?.revision ?? 0;
       if (put.status === "put") return;
       expect = revision;
@@ -112,28 +114,47 @@ export function openHosts(deps: HostsDeps): Hosts {
   }
   let revision: number | undefined;
 
+  const beatMs = deps.leaseMs / beatsPerLease;
+  let beatAt = clock.now();
+  let isAway = false;
+  /** After an outage the others also need a moment for their next heartbeat. */
+  let outage: { readonly since: number; readonly until: number } | undefined;
+
   async function keepBeating(address: string | null): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
         await beat(address);
+        const now = clock.now();
+        if (isAway) outage = { since: beatAt, until: now + beatMs };
+        isAway = false;
+        beatAt = now;
       } catch (error) {
+        isAway = true;
         // Outages of the store are reported elsewhere.
         if (!(error instanceof StoreFailure))
           deps.report(error instanceof Error ? error : new Error(String(error)));
       }
-      await clock.sleep(deps.leaseMs / beatsPerLease, stopping.signal);
+      await clock.sleep(isAway ? Math.min(retryMs, beatMs) : beatMs, stopping.signal);
     }
+  }
+
+  /** For how long nobody may have been able to be heard. */
+  function outageMs(): number {
+    const now = clock.now();
+    if (isAway) return now - beatAt;
+    return outage !== undefined && now < outage.until ? now - outage.since : 0;
   }
 
   async function read(): Promise<readonly KnownHost[]> {
     const rows = await store.register.list(hostsOwner, "", maxHosts);
     const now = await store.now();
+    const silentMs = outageMs();
     const byId = new Map<string, KnownHost>();
     for (const { key, value, at } of rows) {
       const [id = ""] = key.split("/");
       const row = decode(value);
       if (row === null) continue;
-      const isUp = now - at <= row.upMs;
+      const isUp = now - at <= row.upMs + silentMs;
       const address = row.address === null ? null : unseal(id, row.address);
       const found = { id, name: row.name, address, runs: row.runs, isUp, seenAt: at };
       byId.set(id, merge(byId.get(id), found));
