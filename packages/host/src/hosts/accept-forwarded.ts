@@ -36,7 +36,7 @@ export function createForwardedAccess(deps: AcceptDeps): AcceptForwarded {
     const to = await deps.hosts.id();
     const { method, url } = c.req;
     const path = forwardedPath(url, deps.basePath);
-    const claims = readClaims(header, { to, method, path, at: await deps.store.now() });
+    const claims = await readClaims(header, { to, method, path }, () => deps.store.now());
     if (claims === null) return "refused";
     c.set("principal", principalOf(claims));
     c.set("forwardedFrom", { host: claims.from, body: claims.body });

@@ -48,10 +48,14 @@ export function signClaims(
   return Buffer.from(JSON.stringify(keyring.seal(about, text))).toString("base64url");
 }
 
-/** Opens what another host has signed, once. */
+/** Opens what another host has signed, once. Asks for the time only then: anybody can send a header. */
 export function createClaimReader(
   keyring: Keyring,
-): (header: string, expected: Pick<Claims, "to" | "at" | "method" | "path">) => Claims | null {
+): (
+  header: string,
+  expected: Pick<Claims, "to" | "method" | "path">,
+  now: () => Promise<number>,
+) => Promise<Claims | null> {
   const seen = new Map<string, number>();
 
   function isNew({ nonce, at }: Claims, now: number): boolean {
@@ -65,15 +69,13 @@ export function createClaimReader(
     return true;
   }
 
-  return (header, expected) => {
+  return async (header, expected, now) => {
     const found = open(keyring, header);
-    if (found === null) return null;
     const isFor =
-      found.to === expected.to &&
-      found.method === expected.method &&
-      found.path === expected.path &&
-      Math.abs(expected.at - found.at) <= lifetimeMs;
-    return isFor && isNew(found, expected.at) ? found : null;
+      found?.to === expected.to && found.method === expected.method && found.path === expected.path;
+    if (!isFor) return null;
+    const at = await now();
+    return Math.abs(at - found.at) <= lifetimeMs && isNew(found, at) ? found : null;
   };
 }
 
