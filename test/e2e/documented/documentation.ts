@@ -55,7 +55,16 @@ export function openShell({ env, withPort }: DocumentedHost, cwd = repository) {
   });
   shell.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
   const exited = once(shell, "exit");
+  function signalCommand(signal: NodeJS.Signals): void {
+    const list = spawnSync("ps", ["-A", "-o", "ppid=,pid="], { encoding: "utf8" }).stdout;
+    for (const line of list.split("\n")) {
+      const [parent, pid] = line.trim().split(/\s+/).map(Number);
+      if (parent === shell.pid && pid !== undefined) process.kill(pid, signal);
+    }
+  }
   onTestFinished(async () => {
+    // Otherwise a host outlives its shell.
+    if (shell.exitCode === null) signalCommand("SIGKILL");
     shell.kill("SIGKILL");
     await exited;
   });
@@ -74,13 +83,7 @@ export function openShell({ env, withPort }: DocumentedHost, cwd = repository) {
         look();
       }),
     /** What Ctrl-C does: it ends the command, and the shell goes on. */
-    interrupt(): void {
-      const list = spawnSync("ps", ["-A", "-o", "ppid=,pid="], { encoding: "utf8" }).stdout;
-      for (const line of list.split("\n")) {
-        const [parent, pid] = line.trim().split(/\s+/).map(Number);
-        if (parent === shell.pid && pid !== undefined) process.kill(pid, "SIGTERM");
-      }
-    },
+    interrupt: (): void => signalCommand("SIGTERM"),
     /** Ends the shell after its last line; what it printed. */
     async output(): Promise<string> {
       shell.stdin.end();

@@ -54,7 +54,10 @@ test("three hosts come up from docs/operations.md as printed, and are one host t
       HOME: home,
       PATH: `${programs}:${process.env["PATH"]}`,
     };
-    return { env, folder: home, address: `http://127.0.0.1:${port}/`, token: "", withPort };
+    const address = `http://127.0.0.1:${port}`;
+    const withAddress = (lines: string): string =>
+      withPort(lines).replace("http://10.0.0.11:8787", address);
+    return { env, folder: home, address: `${address}/`, token: "", withPort: withAddress };
   };
   const machines = ports.map((port, index) => machine(`machine-${index + 1}`, port));
   const [first] = machines;
@@ -62,8 +65,7 @@ test("three hosts come up from docs/operations.md as printed, and are one host t
   await runLines(first!, blockWith(operations, "cat > holdfast.env"), folder);
   expect(statSync(join(folder, "holdfast.env")).mode & 0o777).toBe(0o600);
   const shells = machines.map((each) => openShell(each));
-  for (const shell of shells)
-    shell.paste(blockWith(operations, "./holdfast.env; set +a\nnpm start"));
+  for (const shell of shells) shell.paste(blockWith(operations, "set +a\nnpm start"));
   for (const shell of shells) await shell.until(/Holdfast is at (\S+)/);
   await expect.poll(() => proxy.ready().length).toBe(3);
 
