@@ -116,7 +116,7 @@ test("files stay where they are: runs go there, other hosts forward to it, and n
   // Only a person gives the files up, and then everybody is told.
   valueOf(await takeOver());
   const emptied = await ask(two.client, given, "write_file", { path: "new.txt", content: "after" });
-  expect(shownIn(emptied)).toContain("It continues in an empty folder");
+  expect(shownIn(emptied)).toContain("The conversation continues in an empty folder");
   expect(readdirSync(join(two.home, "workspaces", given))).toEqual(["new.txt"]);
 
   // As an earlier version has left it, which knew no rows.

@@ -83,7 +83,7 @@ async function placeBlobs(
   if (storage === undefined) {
     if (!wantsObjects) return done({ store });
     const message =
-      "HOLDFAST_BLOB_STORAGE is objects, and no server is named: set HOLDFAST_OBJECT_STORAGE_URL.";
+      "HOLDFAST_BLOB_STORAGE is objects, but no server is named: set HOLDFAST_OBJECT_STORAGE_URL.";
     return failed("config.invalid", message);
   }
   const { withBlobObjects } = await import("./object-storage/blob-store.ts");

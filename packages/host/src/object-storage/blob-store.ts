@@ -58,7 +58,11 @@ export function withBlobObjects(store: Store, options: BlobStoreOptions): Store 
     const pruned = await store.prune(limit);
     const deleted = await deleteGarbage(objects!, storage);
     if (!deleted.ok && deletionFailure !== deleted.failure.code)
-      report(new Error(`Objects stay for now: ${textOfFailure(deleted.failure)}`));
+      report(
+        new Error(
+          `Objects that nothing refers to could not be deleted yet: ${textOfFailure(deleted.failure)}`,
+        ),
+      );
     deletionFailure = deleted.ok ? undefined : deleted.failure.code;
     return pruned;
   }
@@ -100,7 +104,7 @@ async function putObject(
     // It may have arrived after it was given up and deleted.
     await storage.delete(object.key);
   }
-  const message = "Object storage took too long each time. Look at its load, and try again.";
+  const message = "Object storage took too long each time. Check its load, and try again.";
   return { status: "failed", code: "store_busy", message };
 }
 

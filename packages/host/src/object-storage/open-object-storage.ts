@@ -2,6 +2,8 @@ import type { Config } from "../ops/config/settings.ts";
 import { done, failed, type Outcome } from "../util/outcome.ts";
 import type { ObjectStorage } from "./object-storage.ts";
 
+const allOf = new Intl.ListFormat("en", { type: "conjunction" });
+
 type StorageConfig = Pick<
   Config,
   | "objectStorageUrl"
@@ -28,7 +30,7 @@ export async function openObjectStorage(
       HOLDFAST_OBJECT_STORAGE_KEY_ID: keyId,
       HOLDFAST_OBJECT_STORAGE_SECRET_KEY: secretKey,
     }).flatMap(([name, value]) => (value === undefined ? [name] : []));
-    const message = `Object storage needs more than its address. Set ${missing.join(" and ")}, or unset HOLDFAST_OBJECT_STORAGE_URL.`;
+    const message = `Object storage needs more than its address. Set ${allOf.format(missing)}, or unset HOLDFAST_OBJECT_STORAGE_URL.`;
     return failed("config.invalid", message);
   }
   const { openS3Storage } = await import("./s3-storage.ts");

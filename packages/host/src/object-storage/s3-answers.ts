@@ -129,13 +129,13 @@ export function explainRefusal(refusal: S3Refusal, what: string, location: strin
     return {
       code: "object_storage_no_bucket",
       message: `${at}: there is no such bucket.`,
-      advice: "Make the bucket, or correct objectStorageBucket.",
+      advice: "Create the bucket, or correct objectStorageBucket.",
     };
   if (code === "RequestTimeTooSkewed")
     return {
       code: "object_storage_clock",
       message: `${at}: this machine's clock is at ${new Date().toISOString()}, the server's at ${date ?? "another time"}.`,
-      advice: "Set the clock, best by NTP.",
+      advice: "Set the clock, ideally with NTP.",
     };
   if (code === "AuthorizationHeaderMalformed" || (status >= 300 && status < 400))
     return {
@@ -159,8 +159,8 @@ export function explainRefusal(refusal: S3Refusal, what: string, location: strin
   if (isTransient(refusal))
     return {
       code: "object_storage_busy",
-      message: `${at}, also when tried again (${said}).`,
-      advice: "Try later, and look at the server's load and disk.",
+      message: `${at}, even when asked again (${said}).`,
+      advice: "Try again later, and check the server's load and disk.",
     };
   return {
     code: "object_storage_failed",

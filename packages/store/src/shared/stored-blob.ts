@@ -11,7 +11,7 @@ export function blobInStore(blob: StoredBlob | null): Blob | null {
   if (blob === null || "bytes" in blob) return blob;
   throw new StoreFailure(
     "blob_unreadable",
-    `The bytes of ${blob.id} are in object storage, and none is configured. Set objectStorageUrl and its companions as they were.`,
+    `The bytes of ${blob.id} are in object storage, and none is configured. Set objectStorageUrl and the other objectStorage settings as they were.`,
   );
 }
 

@@ -43,7 +43,7 @@ export function workspaceRoutes(deps: ApiDeps): Route[] {
       return problem("file_refused", {
         detail: "This conversation works in a folder of that host. Choose another folder for it.",
       });
-    const text = `The files of this conversation are on the host ${site.host.name}, which is gone. It continues in an empty folder: nothing that was there before is here.`;
+    const text = `The files of this conversation were on the host ${site.host.name}, which is gone. The conversation continues in an empty folder, without any of them.`;
     const details = { tellsModel: true };
     const notice = { noticeId: ids.make("notice"), kind: "workspace_given_up", text, details };
     const events = [newEvent(ids.make("event"), "notice.added", notice)];

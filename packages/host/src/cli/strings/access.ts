@@ -10,7 +10,7 @@ export const workspacesStrings = {
   },
   whichSession: "Say which conversation: holdfast workspaces take-over <session>",
   takenOver:
-    "The files of the lost host are given up. The conversation continues in an empty folder.",
+    "The files on the lost host have been given up. The conversation continues in an empty folder.",
   kinds: { root: "root", allowed: "allowed" },
   none: "None. Sessions work in folders of their own. To allow this one: holdfast workspaces allow",
   allowed: (path: string) => `Sessions may work in ${path}.`,

@@ -221,7 +221,7 @@ const objectsOf = (count: number): string => plural(count, { one: "# object", ot
 
 export const blobsStrings = {
   about:
-    "Shows how many pictures, attachments and large texts are in the database and in object storage. move takes those of 64 KiB and more to object storage, or all of them back into the database: while hosts run, and again after an interruption. clean deletes objects below the prefix that this database doesn't know, once they are a day old; no other store may use the prefix.",
+    "Shows how many pictures, attachments and large texts are in the database and in object storage. move takes those of 64 KiB and more to object storage, or all of them back into the database: hosts can keep running, and after an interruption the same command moves the rest. clean deletes objects below the prefix that this database doesn't know, once they are a day old; no other store may use the prefix.",
   examples: {
     list: "how many there are, and where",
     move: "after you have set blobStorage to objects",

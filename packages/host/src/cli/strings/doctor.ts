@@ -137,7 +137,7 @@ export const doctorStrings = {
     spillsMend: "Start a host on this home; it imports them. Do not delete them.",
   },
   objectStorage: {
-    configMend: "Set all of it, or none.",
+    configMend: "Set them all, or none: a host with only some of them does not start.",
     ok: (location: string) => `${location}: one object written, read, listed and deleted`,
   },
   postgres: {

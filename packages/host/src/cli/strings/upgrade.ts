@@ -10,7 +10,7 @@ interface Migration {
 /** Every text of `holdfast upgrade-check`. A translation replaces this table; the names of the checks stay, scripts read them. */
 export const upgradeStrings = {
   about:
-    "Checks, before this version is started on an existing store, what the upgrade would do and what is missing: the store's schema and the migrations that would run, which hosts may go on beside them, hosts that run now, free space, a recent backup, settings that this version does not know, and Node. Changes nothing. Run it with the new version. Exit codes: 0 if nothing stands in the way, 1 otherwise.",
+    "Checks, before this version is started on an existing store, what the upgrade would do and what is missing: the store's schema and the migrations that would run, which hosts can keep running beside them, hosts that run now, free space, a recent backup, settings that this version does not know, and Node. Changes nothing. Run it with the new version. Exit codes: 0 if nothing stands in the way, 1 otherwise.",
   flags: { json: "print the findings as JSON" },
   examples: {
     check: "before the new version is started for the first time",
@@ -45,9 +45,9 @@ export const upgradeStrings = {
   },
   beside: {
     postgres: (oldest: number) =>
-      `hosts that know schema ${oldest} go on while the migrations run and afterwards`,
+      `hosts that know schema ${oldest} can keep running during the migrations and afterwards`,
     stopAll: (number: number, name: string) =>
-      `migration ${number} (${name.replaceAll("-", " ")}) works beside no older host`,
+      `no older host can run beside migration ${number} (${name.replaceAll("-", " ")})`,
     stopAllMend: "Stop all hosts before you start the first one of this version.",
     olderThanSchema: (oldest: number, current: number) =>
       `hosts need to know schema ${oldest}, and the store has ${current}`,
@@ -75,8 +75,8 @@ export const upgradeStrings = {
   },
   space: {
     store: (freeMegabytes: number, storeMegabytes: number) =>
-      `${formatNumber(freeMegabytes)} MB free; the store has ${formatNumber(storeMegabytes)} MB`,
-    mend: "A migration may need as much as the store has, for its write-ahead log. Free some space.",
+      `${formatNumber(freeMegabytes)} MB free; the store takes up ${formatNumber(storeMegabytes)} MB`,
+    mend: "A migration may need as much space again, for its write-ahead log. Free some space.",
   },
   backup: {
     recent: (time: string) => `the newest verified backup is from ${time}`,
@@ -91,7 +91,7 @@ export const upgradeStrings = {
   variables: {
     known: "this version knows every HOLDFAST_ variable that is set",
     unknown: (name: string, similar: readonly string[]) =>
-      `${name} is no setting of this version${similar.length === 0 ? "" : `; did you mean ${similar.join(" or ")}?`}`,
+      `${name} is not a setting of this version${similar.length === 0 ? "" : `; did you mean ${similar.join(" or ")}?`}`,
     unknownMend: "Remove or rename it: it has no effect. holdfast config table lists all settings.",
     settingsMend:
       "Remove or correct it in the file or the environment; the new version would not start. holdfast config table lists all settings.",

@@ -31,8 +31,8 @@ export const storageSettings = {
     fallbackInWords: "us-east-1",
   }),
   objectStorageBucket: setting<string | undefined>({
-    about: "the bucket for objects; Holdfast doesn't make it",
-    allowed: "a name of 3 to 63 small letters, digits, dots and hyphens",
+    about: "the bucket for objects; Holdfast doesn't create it",
+    allowed: "a name of 3 to 63 lowercase letters, digits, dots and hyphens",
     schema: z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/),
     fallback: () => undefined,
     fallbackInWords: "none",

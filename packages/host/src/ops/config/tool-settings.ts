@@ -66,7 +66,7 @@ export const toolSettings = {
     fallbackInWords: "none: sessions work in the home",
   }),
   sharedRoots: setting<readonly string[]>({
-    about: "those of these folders that every host on the same store sees at the same path",
+    about: "those of workspaceRoots that every host on the same store sees at the same path",
     allowed: "absolute paths of folders",
     schema: listOf(z.string().regex(/^\//)),
     fallback: () => [],

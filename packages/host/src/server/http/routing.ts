@@ -297,7 +297,7 @@ export function authenticateRequests(
 }
 
 const notForwarded =
-  "This request claims to come from another host, and is not signed with the key of these hosts: give every host the same HOLDFAST_SECRETS_KEY.";
+  "This request claims to come from another host, but is not signed with this host's key: give every host the same HOLDFAST_SECRETS_KEY.";
 
 function storeFailure(error: unknown): "unknown" {
   if (error instanceof StoreFailure) return "unknown";
