@@ -23,8 +23,12 @@ const long = (text: string): Uint8Array => Buffer.from(text.repeat(100_000));
 
 describe.each(databases)("blobs in object storage, with rows on $name", (factory) => {
   let served: ObjectServer;
+  const cleanups: (() => void | Promise<void>)[] = [];
+  afterAll(async () => {
+    for (const end of cleanups.toReversed()) await end();
+  });
   beforeAll(async () => {
-    served = await startObjectServer(afterAll);
+    served = await startObjectServer((end) => void cleanups.push(end));
   });
   let rigs = 0;
 
