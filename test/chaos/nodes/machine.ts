@@ -141,10 +141,14 @@ export async function createMachine(
   };
 }
 
-/** The host becomes the first process of the machine: when it dies, everything on the machine does. */
+/**
+ * The host becomes the first process of the machine: when it dies, everything on the machine does. It starts when the
+ * machine has its network, whose last part is the socket that leads in.
+ */
 const boot = `
-  hostname "$1" && ip link set lo up || exit 1
+  hostname "$1" && ip link set lo up && rm -f "$3/web.sock" || exit 1
   "$4" "$2" "$3" < /dev/null > /dev/null 2>&1 &
+  until [ -S "$3/web.sock" ]; do kill -0 $! || exit 1; sleep 0.02; done
   exec "$4" --import "$5" "$6" serve`;
 
 /** The first process inside: signals to the one that holds the namespaces don't reach it. */

@@ -51,6 +51,7 @@ export async function startVisitor(address: string, pauseMs: number): Promise<Vi
           const text = `page-${randomUUID()} {rate:30} {words:40}`;
           try {
             await say(tab, text);
+            await untilBegun(tab);
           } catch {
             const shown = await tab.locator("body").innerText();
             problems.push(`the page takes no message; it shows ${JSON.stringify(shown)}`);
@@ -80,9 +81,27 @@ async function sendUnsent(tab: Page): Promise<void> {
   if (await unsent.isVisible()) await unsent.click({ timeout: 1_000 }).catch(() => undefined);
 }
 
+const timeoutMs = 60_000;
+
 async function say(tab: Page, text: string): Promise<void> {
-  await tab.getByRole("textbox", { name: "Message" }).fill(text, { timeout: 60_000 });
-  await tab.getByRole("button", { name: "Send", exact: true }).click({ timeout: 60_000 });
+  await tab.getByRole("textbox", { name: "Message" }).fill(text, { timeout: timeoutMs });
+  await tab.getByRole("button", { name: "Send", exact: true }).click({ timeout: timeoutMs });
+}
+
+/** A message with which no conversation could be begun is given back, into the field, for the person to send again. */
+async function untilBegun(tab: Page): Promise<void> {
+  const field = tab.getByRole("textbox", { name: "Message" });
+  const until = performance.now() + timeoutMs;
+  while (sessionIn(tab) === null) {
+    if (performance.now() > until) throw new Error("No conversation has begun.");
+    const givenBack = await field.inputValue({ timeout: timeoutMs });
+    if (givenBack !== "" && sessionIn(tab) === null) await say(tab, givenBack);
+    await rest(100);
+  }
+}
+
+function sessionIn(tab: Page): SessionId | null {
+  return new URL(tab.url()).searchParams.get("session") as SessionId | null;
 }
 
 async function compare(tab: Page, address: string): Promise<string[]> {
@@ -102,7 +121,7 @@ async function compareOnce(
   tab: Page,
   client: Parameters<typeof storedMessages>[0],
 ): Promise<string[]> {
-  const id = new URL(tab.url()).searchParams.get("session") as SessionId | null;
+  const id = sessionIn(tab);
   if (id === null) return ["[P1] the page has no conversation"];
   return comparePage(await shownMessages(tab), await storedMessages(client, id));
 }

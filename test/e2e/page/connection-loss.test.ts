@@ -155,6 +155,33 @@ test("a message that cannot reach the host stays visible, is sent when the host 
   expect(messages.filter((text) => text.startsWith("said into")).length).toBe(1);
 });
 
+test("a first message that the host does not take comes back above what was typed since, also after a reload", async () => {
+  const { tab } = await rig.openTab();
+  const isOver = Promise.withResolvers<void>();
+  // As behind a proxy whose host is gone: nothing for long, and then its own error.
+  await tab.route("**/api/sessions", async (route) => {
+    if (route.request().method() !== "POST") return route.continue();
+    await isOver.promise;
+    return route.fulfill({ status: 504 });
+  });
+  await send(tab, "first of all {words:3}");
+  await tab.locator(".message").getByText("first of all").waitFor();
+  await messageField(tab).fill("typed since");
+  const both = "first of all {words:3}\n\ntyped since";
+  await tab.reload();
+  await expect.poll(() => messageField(tab).inputValue()).toBe(both);
+  await tab.getByRole("button", { name: "Send", exact: true }).click();
+  await tab.locator(".message").getByText("typed since").waitFor();
+  await messageField(tab).fill("and more");
+  isOver.resolve();
+  await expect.poll(() => messageField(tab).inputValue()).toBe(`${both}\n\nand more`);
+  await tab.unrouteAll({ behavior: "wait" });
+  await tab.getByRole("button", { name: "Send", exact: true }).click();
+  await untilDone(tab);
+  const [stored] = await storedMessages(rig.client(), sessionOf(tab));
+  expect(stored).toBe("first of all {words:3} typed since and more");
+});
+
 test("a lost acknowledgement and a reload leave one message, not two", async () => {
   const { tab } = await rig.openTab();
   await send(tab, "begin {words:3}");

@@ -20,7 +20,7 @@ import { type ReducedPicture, ReducedNotice } from "./reduced-notice.tsx";
 import { useUploads } from "./uploads.ts";
 import { asFile, UnseenNotice } from "./unseen-notice.tsx";
 import { acceptDroppedFiles } from "./dropped-files.ts";
-import { emptyDraft, useDraft } from "./draft.ts";
+import { useDraft } from "./draft.ts";
 import { LongPasteNotice, useLongPastes } from "./long-paste.tsx";
 import { type Suggestion, suggestionsFor, useSkillNames } from "./slash-commands.tsx";
 import type { MessageContent } from "../store/unsent-messages.ts";
@@ -57,7 +57,7 @@ export function Composer({
   children,
 }: ComposerProps) {
   const { client, toasts } = useApp();
-  const [draft, setDraft] = useDraft(draftName);
+  const { draft, change: setDraft, deliver } = useDraft(draftName);
   const [mode, setMode] = useState<InputMode>("queue");
   const [isDragOver, setIsDragOver] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -103,28 +103,25 @@ export function Composer({
 
   async function send(): Promise<void> {
     if (!canSend) return;
-    const sentDraft = draft;
     const input = parseInput(draft.text);
     const asked = { client, sessionId: session };
     if (input.kind === "unknown" && !(await asksForSkill(asked, input.name)))
       return toasts.show(strings.composer.unknown(input.name, input.nearest));
     if (input.kind === "misused") return toasts.show(input.sentence);
     if (input.kind === "command" && draft.attachments.length === 0) {
-      setDraft(() => emptyDraft);
-      if (!(await onCommand(input.invocation))) setDraft(() => sentDraft);
-      return;
+      return deliver(draft, () => onCommand(input.invocation));
     }
     const text = input.kind === "message" ? input.text : draft.text;
-    setDraft(() => emptyDraft);
     const quoted = findPasted(text, pasted.current);
     pasted.current = [];
-    const isAccepted = await onSend({
-      ...sentDraft,
-      text,
-      mode: isRunning ? mode : "queue",
-      ...(quoted.length > 0 && { quoted }),
-    });
-    if (isAccepted === false) setDraft(() => sentDraft);
+    await deliver(draft, () =>
+      onSend({
+        ...draft,
+        text,
+        mode: isRunning ? mode : "queue",
+        ...(quoted.length > 0 && { quoted }),
+      }),
+    );
     setMode("queue");
   }
   function onKeyDown(event: KeyboardEvent): void {
