@@ -7,6 +7,7 @@ import {
   hasRowsUpTo,
   newestPosition,
   putSessionsBack,
+  putSessionsLast,
   queueBehind,
   takeSessions,
 } from "./queue.ts";
@@ -22,10 +23,44 @@ async function indexBatch(connection: Connection): Promise<{ more: boolean }> {
   await connection.query({ text: "SET LOCAL synchronous_commit = off" });
   const taken = await takeSessions(connection);
   const { sessions, any, more } = taken;
-  const unfinished = sessions.size > 0 ? await indexSessions(connection, [...sessions.keys()]) : [];
+  const { unfinished, failed } = await indexTogether(connection, [...sessions.keys()].toSorted());
   if (unfinished.length > 0) await putSessionsBack(connection, unfinished, taken);
+  if (failed.length > 0) await putSessionsLast(connection, failed);
   if (any) await queueBehind(connection);
   return { more: more || any || unfinished.length > 0 };
+}
+
+/** If one of them cannot be indexed, as when its part of the disk is damaged, the others are all the same. */
+async function indexTogether(
+  connection: Connection,
+  ids: readonly string[],
+): Promise<{ readonly unfinished: readonly string[]; readonly failed: readonly string[] }> {
+  if (ids.length === 0) return { unfinished: [], failed: [] };
+  const index = (some: readonly string[]) =>
+    inSavepoint(connection, () => indexSessions(connection, some));
+  try {
+    return { unfinished: await index(ids), failed: [] };
+  } catch (error) {
+    const unfinished: string[] = [];
+    const failed: string[] = [];
+    for (const id of ids)
+      await index([id]).then(
+        (left) => unfinished.push(...left),
+        () => failed.push(id),
+      );
+    if (failed.length === ids.length) throw error;
+    return { unfinished, failed };
+  }
+}
+
+async function inSavepoint<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
+  await connection.query({ text: "SAVEPOINT search" });
+  try {
+    return await work();
+  } catch (error) {
+    await connection.query({ text: "ROLLBACK TO SAVEPOINT search" });
+    throw error;
+  }
 }
 
 /**

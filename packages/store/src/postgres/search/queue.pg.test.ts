@@ -211,3 +211,24 @@ test("a database from before the queue indexes what was missing, and what an old
   await newer.search.settled();
   expect(await seqsFound(chat.through(newer), "clam")).toEqual([4, 3, 2]);
 });
+
+test("a session that cannot be indexed keeps no other from being found, and is tried again", async () => {
+  const { open, admin } = await openDatabase();
+  const ended = await open(neverIndexes);
+  const bad = await openTestSession(ended, { title: "a limpet" });
+  const good = await openTestSession(ended, { title: "good" }, bad.owner);
+  await good.commit([aUserMessage("an anemone")]);
+  await ended.close();
+  // As a damaged part of the disk does.
+  await admin.query(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'damaged'; END $$;
+     CREATE TRIGGER refuse BEFORE INSERT ON search_texts FOR EACH ROW
+       WHEN (NEW.session_id = '${bad.session}') EXECUTE FUNCTION refuse()`,
+  );
+  const host = await open();
+  await expect(host.search.settled()).rejects.toThrow("damaged");
+  expect(await seqsFound(good.through(host), "anemone")).toHaveLength(1);
+  await admin.query("DROP TRIGGER refuse ON search_texts");
+  await host.search.settled();
+  expect(await seqsFound(bad.through(host), "limpet")).toHaveLength(1);
+});

@@ -25,6 +25,10 @@ const putBack = statement(
   `INSERT INTO search_queue (pos, session_id) OVERRIDING SYSTEM VALUE
    SELECT * FROM unnest($1::bigint[], $2::text[])`,
 );
+const putLast = statement(
+  "search_put_last",
+  `INSERT INTO search_queue (session_id) SELECT unnest($1::text[])`,
+);
 const putAny = statement(
   "search_put_any",
   `INSERT INTO search_queue (session_id) VALUES ('${anySession}')`,
@@ -76,6 +80,14 @@ export async function putSessionsBack(
 ): Promise<void> {
   const places = sessions.map((session) => positions.get(session) ?? 0);
   await execute(connection, putBack, [places, sessions]);
+}
+
+/** So that they keep no other from its turn. */
+export async function putSessionsLast(
+  connection: Connection,
+  sessions: readonly string[],
+): Promise<void> {
+  await execute(connection, putLast, [sessions]);
 }
 
 export async function queueAll(connection: Connection): Promise<void> {
