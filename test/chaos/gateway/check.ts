@@ -115,7 +115,10 @@ function checkAnswer(
   const deliveries = new Set(chunks.map(({ delivery }) => delivery));
   if (deliveries.size !== 1) return [`${runId} has ${deliveries.size} deliveries.`];
   if (chunks.some(({ state }) => state === "unknown")) return [];
-  const said = entries.filter(({ type, runId: of }) => of === runId && answers.has(type));
+  // What a spill brings back late is above a newer answer, and is not sent to the chat.
+  const said = entries.filter(
+    ({ type, runId: of, data }) => of === runId && answers.has(type) && data["above"] === undefined,
+  );
   const shown = platform.messages.filter(({ id }) =>
     chunks.some(({ platformId }) => platformId === String(id)),
   );

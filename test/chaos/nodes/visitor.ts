@@ -60,7 +60,7 @@ export async function startVisitor(address: string, pauseMs: number): Promise<Vi
           sent.push(text);
           for (let left = pauseMs; left > 0 && !stop.aborted; left -= 500) {
             await rest(500);
-            await sendUnsent(tab);
+            await takeOffers(tab);
           }
         }
       },
@@ -75,10 +75,14 @@ export async function startVisitor(address: string, pauseMs: number): Promise<Vi
   }
 }
 
-/** What a person does with a message that the page could not deliver. */
-async function sendUnsent(tab: Page): Promise<void> {
-  const unsent = tab.getByRole("button", { name: "Send now", exact: true }).first();
-  if (await unsent.isVisible()) await unsent.click({ timeout: 1_000 }).catch(() => undefined);
+/** What the page offers for a message that it could not deliver, and for a part of it that could not be loaded. */
+const offers = ["Send now", "Reload the page"];
+
+async function takeOffers(tab: Page): Promise<void> {
+  for (const name of offers) {
+    const offer = tab.getByRole("button", { name, exact: true }).first();
+    if (await offer.isVisible()) await offer.click({ timeout: 1_000 }).catch(() => undefined);
+  }
 }
 
 const timeoutMs = 60_000;
@@ -108,7 +112,7 @@ async function compare(tab: Page, address: string): Promise<string[]> {
   const client = createClient({ baseUrl: address, token });
   const until = performance.now() + finalTimeoutMs;
   for (;;) {
-    await sendUnsent(tab);
+    await takeOffers(tab);
     const problems = await compareOnce(tab, client).catch((error: unknown) => [
       `the page cannot be compared: ${String(error)}`,
     ]);
