@@ -194,7 +194,7 @@ export const agentMutants: readonly Mutant[] = [
     line: "S1.13",
     fault: "turns are kept apart by lane, and whoever is of the same process has the lease",
     in: "engine/Runner",
-    drop: "if (this.$working.has($session)) { this.$again.add($session); return $nothing; }",
+    drop: "if (this.$working.has($session)) { this.$again.set($session, $isNews || this.$again.get($session) === true); return $nothing; }",
     also: [anyNonce],
     tests: agents,
   },
@@ -222,7 +222,7 @@ export const agentMutants: readonly Mutant[] = [
     by: "void this.$working.get($run.session)?.then(() => $warm.release());",
     given: [
       "driveRun({ ...$deps, ...$warm.$setUp }, $run, $position, $warm.$known)",
-      "if (this.$working.has($session)) { this.$again.add($session); return $nothing; }",
+      "if (this.$working.has($session)) { this.$again.set($session, $isNews || this.$again.get($session) === true); return $nothing; }",
     ],
     tests: agents,
   },

@@ -59,7 +59,7 @@ export const engineMutants: readonly Mutant[] = [
   {
     fault: "a notice of work that comes while the session is worked on is lost",
     in: "engine/Runner.runExclusive",
-    drop: "this.$recheck.add($session);",
+    drop: "this.$recheck.set($session, $isNews || this.$recheck.get($session) === true);",
     tests: "run/runner.test.ts",
   },
   {
